@@ -30,6 +30,7 @@ from acked.checker.spec.remarks import GalleryEntry  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
+from acked.cluster.coordinating.protocol import COORDINATORS  # noqa: E402
 from acked.cluster.playing.protocol import PreparedRun  # noqa: E402
 from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
@@ -61,7 +62,7 @@ Case = dict[str, Any]
 
 def cases() -> list[Case]:
     """What is played, in the file's order."""
-    found: list[Case] = [*_written()["case"], *_written()["transactions"]]
+    found: list[Case] = [*_written()["case"], *_written()["transactions"], *_written()["coordinator"]]
     return found
 
 
@@ -392,7 +393,8 @@ def left_out() -> Iterator[str]:
     """Rows of the gallery and actions that are not played, with the reasons."""
     yield from (f"- Row {row}, {name}: {reason}." for row, name, _, reason in not_played(measured_so_far()))
     reasons: dict[str, list[str]] = {}
-    for action, reason in {**REPLICATION.not_played, **REPLICATION.timed, **TRANSACTIONS.not_played}.items():
+    others = {**TRANSACTIONS.not_played, **COORDINATORS.not_played}
+    for action, reason in {**REPLICATION.not_played, **REPLICATION.timed, **others}.items():
         reasons.setdefault(reason, []).append(f"`{action}`")
     yield from ("", "## Actions that are not played, or only where nothing else breaks the promise", "")
     yield from (f"- {', '.join(actions)}: {reason}" for reason, actions in reasons.items())

@@ -53,13 +53,14 @@ class Given:
     """What was found, one entry a key; what Kafka passes over is left out.
 
     `clients` is the release whose defaults producers and consumers have; None for that of the brokers. `quorum` is what every
-    node says of the controllers' quorum, with its roles.
+    node says of the controllers' quorum, with its roles, `coordinators` what is said of committed offsets and transactions.
     """
 
     entries: Mapping[str, SettingEntry]
     findings: tuple[Remark, ...]
     clients: Release | None = None
     quorum: tuple[Read, ...] = ()
+    coordinators: tuple[SettingEntry, ...] = ()
 
     def but(self, changes: Mapping[str, str]) -> Given:
         """With other values; an empty one takes the setting out."""
@@ -161,7 +162,8 @@ def settle(found: Recognised, topic: str | None = None, entities: Collection[str
         chosen[key] = _own_of_cluster(key, known) or replaced
     findings += _overridden(instead, chosen)
     entries = {key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}
-    return Given(entries, tuple(findings), quorum=tuple(filter(_is_of_quorum, found.read)))
+    own = tuple(entry for entry in settings_of(found.read) if entry.means is None and entry.key in keys.OF_COORDINATORS)
+    return Given(entries, tuple(findings), quorum=tuple(filter(_is_of_quorum, found.read)), coordinators=own)
 
 
 def _is_of_quorum(one: Read) -> bool:

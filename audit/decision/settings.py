@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from acked.audit.decision.gather import Given, RefusedByKafka, Remark, Severity
-from acked.audit.decision.quorum import quorum_remarks
 from acked.audit.decision.release import plane_given, plane_words, planes_in, spoken_release
+from acked.audit.decision.remarks import coordinator_remarks, quorum_remarks
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release, release
 from acked.cluster.vocabulary import keys
@@ -125,6 +125,7 @@ class _Configuring:
         self._silent()
         self._defects()
         self.findings += quorum_remarks(self.given.quorum, self.version)
+        self.findings += coordinator_remarks(self.given.coordinators, self.version, self.clients)
         leader_only = reads_from_leader(self.given, self.values)
         return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
 

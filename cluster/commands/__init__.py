@@ -1,4 +1,4 @@
 """The commands about real brokers: `reproduce`, `kafka`, `observe`, `validate` and `exercise`.
 
-Floor 8.
+Floor 9.
 """

@@ -197,7 +197,7 @@ class Producers:
     def _read(self, record: int) -> None:
         client = self._waiting.pop(record)
         try:
-            answer = client.acknowledgement()
+            answer = self._acknowledgement(client, record)
         except BrokerGone:
             return
         finally:
@@ -206,3 +206,6 @@ class Producers:
             self.refused[record] = answer.error
         else:
             self.acknowledged[record] = answer
+
+    def _acknowledgement(self, client: Client, record: int) -> Acknowledgement:
+        return client.acknowledgement()

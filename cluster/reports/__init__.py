@@ -1,4 +1,4 @@
 """What people see of real brokers: reproductions, and what nodes logged.
 
-Floor 7.
+Floor 8.
 """

@@ -121,6 +121,15 @@ AUTO_JOIN = "controller.quorum.auto.join.enable"
 QUORUM = frozenset({QUORUM_VOTERS, QUORUM_BOOTSTRAP, AUTO_JOIN})
 """Settings of the controllers' quorum: no answer about records hangs on them, and remarks are made on them."""
 
+OFFSETS_FACTOR, TRANSACTIONS_FACTOR = "offsets.topic.replication.factor", "transaction.state.log.replication.factor"
+TRANSACTIONS_MIN_ISR = "transaction.state.log.min.isr"
+OFFSETS_ACKS, OFFSETS_RETENTION = "offsets.commit.required.acks", "offsets.retention.minutes"
+GROUP_PROTOCOL = "group.protocol"
+OF_COORDINATORS = frozenset({
+    OFFSETS_FACTOR, TRANSACTIONS_FACTOR, TRANSACTIONS_MIN_ISR, OFFSETS_ACKS, OFFSETS_RETENTION, GROUP_PROTOCOL,
+})  # fmt: skip
+"""Settings of what coordinators keep: committed offsets hang on them, and remarks are made on them."""
+
 _WHOSE = {
     "broker": (Scope.BROKER, Scope.DYNAMIC_BROKER), "topic": (Scope.TOPIC,), "producer": (Scope.PRODUCER,),
     "consumer": (Scope.CONSUMER,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from types import MappingProxyType
 
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.audit.decision.questions import QUESTIONS, AuditQuestion
@@ -14,6 +15,7 @@ from acked.base.release import Release
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import ONE_TRACE
 from acked.model.catalogue import PROTOCOLS
+from acked.model.coordinator import settings as coordinator
 from acked.model.delivery import settings as delivery
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
@@ -265,18 +267,51 @@ def delivery_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQ
             yield from _question(protocol, hunted, chosen, named, {**calm, **dict.fromkeys(names, 1)}, len(names))
 
 
+# -- what stands on the log -----------------------------------------------------------------------------------------------
+
+_GROUPS = tuple(item.name for item in coordinator.CLIENTS)
+_ONCE, _BACK_AND_FORTH = 2, 3
+"""Leader epochs: leadership moves once, or goes away and comes back."""
+
+
+def coordinator_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
+    """Replicas of __consumer_offsets, min.insync.replicas, unclean elections × what a group does beside commits × replicas
+    that lag, and lost disks, with leadership that moves once or comes back.
+    """
+    protocol = PROTOCOLS["coordinator"]
+    faults = (coordinator.shrinks.name, coordinator.lost_disks.name)
+    calm = dict.fromkeys(faults, 0)
+    replicas = [(n, least, unclean) for n in (3, 2, 1) for least in range(n, 0, -1) for unclean in range(min(n, 2))]
+    elections = (_ONCE, _BACK_AND_FORTH)
+    for (n, least, unclean), does, names, epochs in product(replicas, _sets(_GROUPS, 1), _sets(faults), elections):
+        if (named := names or _NOTHING) not in wanted or (n == 1 and coordinator.shrinks.name in names):
+            continue
+        chosen = {
+            coordinator.brokers.name: n, coordinator.min_isr.name: least, coordinator.unclean.name: unclean,
+            **dict.fromkeys(_GROUPS, 0), **dict.fromkeys(does, 1),
+        }  # fmt: skip
+        more = {coordinator.records.name: 3 + len(does), coordinator.max_epoch.name: epochs}
+        if coordinator.batches.name in does:  # What becomes of one where a foreign load ends is not modelled.
+            more[coordinator.own_load_only.name] = 1
+        cost = len(names) + unclean + len(does) + epochs - _ONCE + (n > 2)  # Three replicas have many more states.
+        faults_on = {**calm, **dict.fromkeys(names, 1)}
+        yield from _question(protocol, hunted, chosen, named, faults_on, cost, (n != _REPLICAS) + unclean, more)
+
+
 def _question(
     protocol: Protocol, hunted: HuntedRelease, chosen: Mapping[str, int], names: tuple[str, ...],
-    faults: Mapping[str, int], cost: int,
+    faults: Mapping[str, int], cost: int, unusual: int = 0, more: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[HuntQuestion]:  # fmt: skip
-    bound = protocol.bind({**hunted.profile(protocol), **chosen, **faults})
+    """The question of such settings and faults; `more` are constants that are neither."""
+    bound = protocol.bind({**hunted.profile(protocol), **more, **chosen, **faults})
     asked = _promises(protocol, bound)
     if asked:
         shown = tuple((name, _shown(protocol, name, value)) for name, value in chosen.items())
-        yield HuntQuestion(protocol.name, shown, names, tuple(bound.items()), asked, tuple(faults), cost)
+        yield HuntQuestion(protocol.name, shown, names, tuple(bound.items()), asked, tuple(faults), cost, unusual)
 
 
 SPACES: Mapping[str, Callable[[HuntedRelease, _Wanted], Iterator[HuntQuestion]]] = {
     "partition": partition_questions, "transactions": transactions_questions, "delivery": delivery_questions,
+    "coordinator": coordinator_questions,
 }  # fmt: skip
 """By protocol what is asked of a release."""

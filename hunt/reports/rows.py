@@ -15,8 +15,8 @@ from acked.model.catalogue import PROTOCOLS
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.shell.specs import broker_outcomes
 
-SETTINGS = ("acks", "min_insync_replicas", "replicas", "unclean_election", "retries", "idempotence", "commits", "offsets")
-"""What users set, as far as a row says it."""
+OF_PRODUCERS = ("retries", "idempotence")
+"""What users set beside the settings that a question tells apart."""
 
 
 @unique
@@ -95,7 +95,7 @@ def _row(hunt: Hunt, keys: Iterable[tuple[str, ...]], played: Mapping[tuple[str,
     sighting = found[first]
     loss, known = sighting.loss, sighting.known
     declared = {item.name: item for item in protocol.constants}
-    constants = dict(loss.constants)
+    constants, settings = dict(loss.constants), dict(sighting.question.settings)
     story = sentences_of(Task(QuestionText(protocol.name, loss.constants, (loss.promise,))), loss.run)
     return HuntRow(
         state_of(sighting),
@@ -104,7 +104,7 @@ def _row(hunt: Hunt, keys: Iterable[tuple[str, ...]], played: Mapping[tuple[str,
         protocol.name,
         tuple(sorted({key[1] for key in found}, key=order.index)),
         faults_of(sighting),
-        {name: declared[name].show(constants[name]) for name in SETTINGS if name in constants},
+        {name: declared[name].show(constants[name]) for name in (*settings, *OF_PRODUCERS) if name in constants},
         len(loss.run.fired),
         loss.is_shortest,
         sum(hunt.counts[key] for key in found),

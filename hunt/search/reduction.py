@@ -9,6 +9,8 @@ from acked.base.errors import AckedError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.hunt.known.mend import Replayed
+from acked.model.coordinator.protocol import coordinator
+from acked.model.coordinator.settings import brokers, min_isr
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.protocol import Protocol
 from acked.model.partition.protocol import partition
@@ -35,13 +37,17 @@ def _safer(protocol: Protocol) -> list[Safer]:
     """Faults off, the rarest first, and settings at their safest."""
     if protocol is not partition:
         late = [item.name for item in protocol.constants if item.name not in protocol.sizes and item.default is not None]
-        return [_off(name) for name in late if name.startswith(_FAULTS)]
+        least = [_more(min_isr.name, brokers.name)] if protocol is coordinator else []
+        return [*(_off(name) for name in late if name.startswith(_FAULTS)), *least]
     rare = [item.name for item in settings.CIRCUMSTANCES if item is not settings.crashes and item.default == 0]
     return [*map(_off, rare), _milder_crashes, _off(settings.kills.name), _off(settings.unclean_election.name), _more_acks,
-            _more_in_sync]  # fmt: skip
+            _more(settings.min_insync_replicas.name, "replicas")]  # fmt: skip
 
 
-_FAULTS = ("late_", "restarts", "crashes", "rebalances", "lost_answers")
+_FAULTS = (
+    "late_", "restarts", "crashes", "rebalances", "lost_answers", "lost_disks", "shrinks", "unclean", "batches", "expiry",
+    "transactions",
+)  # fmt: skip
 
 
 def _off(name: str) -> Safer:
@@ -60,9 +66,8 @@ def _more_acks(constants: Mapping[str, int]) -> list[dict[str, int]]:
     return [{name: mode} for mode in range(settings.ACKS_ALL, constants[name], -1)]
 
 
-def _more_in_sync(constants: Mapping[str, int]) -> list[dict[str, int]]:
-    name = settings.min_insync_replicas.name
-    return [{name: least} for least in range(constants["replicas"], constants[name], -1)]
+def _more(name: str, most: str) -> Safer:
+    return lambda constants: [{name: least} for least in range(constants[most], constants[name], -1)]
 
 
 def shortest(found: Replayed, memory: int) -> tuple[Replayed, bool]:

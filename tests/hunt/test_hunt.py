@@ -24,6 +24,8 @@ from acked.hunt.known.mend import Bar, Mend, Replayed
 from acked.hunt.questions.spaces import HuntedRelease, HuntQuestion, partition_faults, questions_of
 from acked.hunt.search.hunt import Hunt, Sighting, faults_of
 from acked.hunt.search.task import Effort, HuntProcess, HuntTask, Loss
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
 from acked.reports.shell.specs import bundled_of
 
 KNOWN = known_losses()
@@ -88,6 +90,17 @@ def test_a_protocol_or_fault_that_there_is_not_is_named_with_what_there_is() -> 
         questions_of(hunted(), ["transaction"])
     with pytest.raises(ConfigurationError, match="there is no fault 'crash'"):
         questions_of(hunted(), ["delivery"], ["crash"])
+
+
+def test_of_coordinators_every_promise_is_asked_and_batches_as_if_the_foreign_load_were_mended() -> None:
+    questions = questions_of(hunted(), ["coordinator"])
+    assert {name for question in questions for name in question.promises} == set(properties_of(PROTOCOLS["coordinator"]))
+    batched = {question.constants for question in questions if dict(question.constants)["batches"]}
+    assert batched
+    assert {dict(one)["own_load_only"] for one in batched} == {1}
+    assert {dict(one.constants)["own_load_only"] for one in questions if one.constants not in batched} == {0}
+    alone = [dict(question.constants) for question in questions if dict(question.settings)["brokers"] == 1]
+    assert {(one["shrinks"], one["unclean"]) for one in alone} == {(0, 0)}
 
 
 def test_a_release_is_hunted_on_a_control_plane_that_it_has() -> None:
@@ -244,6 +257,24 @@ def test_without_its_row_a_known_loss_is_new() -> None:
     forgotten = new(run(None, known_losses([name])))
     assert {sighting.loss.promise for sighting in forgotten} == {"NoInputLost"}
     assert {faults_of(sighting) for sighting in forgotten} == {("crashes",), ("rebalances",)}
+
+
+@pytest.mark.slow
+def test_what_coordinators_of_a_release_lose_is_known_by_its_remedy() -> None:
+    safe = [("brokers", 1), ("min_isr", 1)], [("brokers", 2), ("min_isr", 2)]
+    questions = [
+        question for question in questions_of(hunted(), ["coordinator"])
+        if list(question.settings[:2]) in safe and question.cost <= 1 and not any(value for _, value in question.settings[2:])
+    ]  # fmt: skip
+    made = Hunt(questions, KNOWN, KNOWN, efforts=(Effort(60_000),))
+    made.run(LIMITS)
+    seen = {(sighting.loss.promise, sighting.known and sighting.known.id) for sighting in made.sightings.values()}
+    disk = "the only replica of __consumer_offsets in sync loses its disk"
+    assert seen == {
+        ("AcknowledgedCommitsSurvive", "foreign-load"), ("PlainFetchesAreCurrent", "plain-fetch"),
+        ("AcknowledgedCommitsSurvive", disk), ("PlainFetchesAreCurrent", disk),
+    }  # fmt: skip
+    assert made.tally.refused == {}
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acked.base.errors import SystemFailure
+from acked.cluster.coordinating.protocol import COORDINATORS
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.play import PlayedRun, play
@@ -42,6 +43,7 @@ def reproduce_each(wanted: Iterable[PreparedRun]) -> Iterator[Reproduction[Any, 
                 is_new = False
                 # Neither can be cleared away.
                 stays = prepared.setting.other_candidates or prepared.setting.transaction_version
+                stays = stays or prepared.protocol is COORDINATORS
                 if not left or stays or not clear_away(cluster, f"{TOPIC}{number}"):
                     break
 

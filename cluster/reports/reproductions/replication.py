@@ -20,7 +20,7 @@ from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
-from acked.model.language.telling import CONTROLLER, PRODUCER, says_list, says_set
+from acked.model.language.telling import CONTROLLER, PRODUCER, Role, says_list, says_set
 from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 
@@ -54,7 +54,7 @@ def model_cells(state: State) -> list[str]:
         values = [value_of(record["id"]) for record in log["records"][: log["end"]]]
         found.append(replica_in_words(values, broker["hw"], bool(broker.get("down"))))
     controller = state["controller"]
-    return [*found, _controller(controller["leader"], controller["isr"])]
+    return [*found, controller_in_words(controller["leader"], controller["isr"])]
 
 
 def real_cells(seen: TopicView, replicas: int) -> list[str]:
@@ -63,10 +63,11 @@ def real_cells(seen: TopicView, replicas: int) -> list[str]:
     for broker in range(replicas):
         one = replica_of(seen, broker)
         found.append(replica_in_words(one.values, one.high_watermark, broker not in seen.running))
-    return [*found, _controller(leader_of(seen), () if seen.partition is None else seen.partition.isr)]
+    return [*found, controller_in_words(leader_of(seen), () if seen.partition is None else seen.partition.isr)]
 
 
-def _controller(leader: int | None, isr: Sequence[int]) -> str:
+def controller_in_words(leader: int | None, isr: Sequence[int]) -> str:
+    """`0, ISR {0, 1}`."""
     return f"{'nobody' if leader is None else leader}, ISR {says_set(sorted(isr))}"
 
 
@@ -120,13 +121,19 @@ def _values(records: Iterable[int]) -> list[str]:
 
 
 def painter(prepared: PreparedRun) -> Callable[[TopicView, Answers], Picture]:
-    """What draws what is seen, and what producers were answered by then, one moment after the other.
+    """What draws what is seen, and what producers were answered by then, one moment after the other."""
+    records = range(len(prepared.script.initial["producer"]["status"]))
+    return painter_of(prepared.setting.replicas, prepared.question.instance.constants["log_size"], records, PRODUCER)
+
+
+def painter_of(
+    replicas: int, offsets: int, records: Sequence[int], client: Role
+) -> Callable[[TopicView, Answers], Picture]:
+    """The same of logs with so many places, and of a client's records.
 
     A log has as many places as in the model, and the first free one stands for what its replica had before and lost.
     """
-    offsets = prepared.question.instance.constants["log_size"]
-    records = len(prepared.script.initial["producer"]["status"])
-    before = [set[str]() for _ in range(prepared.setting.replicas)]
+    before = [set[str]() for _ in range(replicas)]
 
     def picture(seen: TopicView, answers: Answers) -> Picture:
         kept, rows = {value_of(record) for record in answers.acknowledged}, []
@@ -142,7 +149,7 @@ def painter(prepared: PreparedRun) -> Callable[[TopicView, Answers], Picture]:
             marks = (Marker(MarkerKind.HIGH_WATERMARK, "high watermark", mark), Marker(MarkerKind.LOG_END, "log end", end))
             badges = tuple(_badges(seen, one.broker))
             rows.append(Row(str(one.broker), f"{KAFKA.row} {one.broker}", None, tuple(cells), marks, badges))
-        return Picture(tuple(rows), (_controller_box(seen), _producer_box(records, answers)), ())
+        return Picture(tuple(rows), (_controller_box(seen), _client_box(client, records, answers)), ())
 
     return picture
 
@@ -172,9 +179,9 @@ def _controller_box(seen: TopicView) -> Box:
     return Box(CONTROLLER.name, CONTROLLER.name, partition.epoch, tuple(facts))
 
 
-def _producer_box(records: int, answers: Answers) -> Box:
-    facts = [Fact(f"r{record}", _answer_in_words(record, answers)) for record in range(records)]
-    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
+def _client_box(client: Role, records: Sequence[int], answers: Answers) -> Box:
+    facts = [Fact(value_of(record), _answer_in_words(record, answers)) for record in records]
+    return Box(client.name, client.name, None, tuple(facts))
 
 
 def _answer_in_words(record: int, answers: Answers) -> str:

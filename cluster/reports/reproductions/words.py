@@ -10,6 +10,7 @@ from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import Found, Reproduction
 from acked.cluster.playing.setting import Changed, Setting
 from acked.cluster.releases.release import Mode
+from acked.cluster.reports.reproductions.coordinators import COORDINATORS_SHOWN
 from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.replication import REPLICATION_SHOWN
 from acked.cluster.reports.reproductions.transactions import TRANSACTIONS_SHOWN
@@ -32,7 +33,8 @@ AnyReproduction = Reproduction[Any, Any]
 
 def presentation_of(question: Question) -> Presentation[Any, Any]:
     """How the protocol of a question is played and shown; that of replication says of others that they are not."""
-    return TRANSACTIONS_SHOWN if question.instance.protocol is TRANSACTIONS_SHOWN.played.model else REPLICATION_SHOWN
+    shown = (one for one in (TRANSACTIONS_SHOWN, COORDINATORS_SHOWN) if one.played.model is question.instance.protocol)
+    return next(shown, REPLICATION_SHOWN)
 
 
 @dataclass(frozen=True)

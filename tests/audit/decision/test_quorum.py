@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acked.audit.decision.gather import RefusedByKafka
-from acked.audit.decision.quorum import quorum_remarks
+from acked.audit.decision.remarks import quorum_remarks
 from acked.audit.decision.settings import configure
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError

@@ -1,7 +1,8 @@
-"""What is to be remarked on the settings of the controllers' quorum: who votes, what of it counts, and what that bears.
+"""What is to be remarked on a cluster's own state: who votes in the controllers' quorum, and what coordinators keep.
 
 Sources: `QuorumConfig`, `KafkaRaftClient.initialize` and `VoterSetHistory.lastValue` of 3.9; `KafkaConfig.validateValues` of
-4.2 (KIP-853, KAFKA-19078, KAFKA-19850). What failures cost is searched for with `kraft` (`docs/controllers.md`).
+4.2 (KIP-853, KAFKA-19078, KAFKA-19850); `GroupMetadataManager` to 3.9, `GroupCoordinatorConfig` of 4.0 (KIP-186, KIP-211).
+What failures cost is searched for with `kraft` and `coordinator` (`docs/controllers.md`, `docs/coordinators.md`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from dataclasses import dataclass
 from acked.audit.decision.gather import TEMPLATE, RefusedByKafka, Remark, Severity, facts_in
 from acked.base.release import Release
 from acked.cluster.vocabulary.entry import SettingEntry
-from acked.cluster.vocabulary.keys import AUTO_JOIN, QUORUM_BOOTSTRAP, QUORUM_VOTERS, ROLES
+from acked.cluster.vocabulary.keys import (
+    AUTO_JOIN,
+    GROUP_PROTOCOL,
+    OFFSETS_ACKS,
+    OFFSETS_FACTOR,
+    OFFSETS_RETENTION,
+    QUORUM_BOOTSTRAP,
+    QUORUM_VOTERS,
+    ROLES,
+    TRANSACTIONS_FACTOR,
+    TRANSACTIONS_MIN_ISR,
+)
 from acked.cluster.vocabulary.note import Controllers, Read, settings_of
 from acked.model.language.telling import says_list
 
@@ -196,3 +208,65 @@ def _ids(voters: Iterable[int]) -> str:
 
 def _count(voters: int) -> str:
     return "one voter is" if voters == 1 else f"{voters} voters are"
+
+
+# -- what coordinators keep -----------------------------------------------------------------------------------------------
+
+_WITHOUT_ACKS = "4.0"
+"""The first release without offsets.commit.required.acks."""
+
+_WEEK, _DAY = 7 * 24 * 60, 24 * 60
+"""How long offsets are kept by default, in minutes: since 2.0 (KIP-186), and before."""
+
+_PREVIEW, _MENDED, _READY = "3.7", "3.8", "4.0"
+"""Of group.protocol=consumer: the preview, the release without two owners (KAFKA-16147), and that in which it is ready."""
+
+
+def coordinator_remarks(given: Iterable[SettingEntry], version: Release, clients: Release) -> Iterator[Remark]:
+    """The remarks on settings by which committed offsets and transactions are lost; each value once, where it first stands.
+
+    What Kafka creates its own topics with counts until they are there, and what they are then is theirs.
+    """
+    filled = [entry for entry in given if not TEMPLATE.search(entry.value)]
+    first = {(entry.key, entry.value.strip().lower()): entry for entry in reversed(filled)}
+    for (key, value), entry in reversed(first.items()):
+        remark = _on_protocol(value, version, clients) if key == GROUP_PROTOCOL else _on_number(key, _number(entry), version)
+        if remark:
+            rule, text = remark
+            yield Remark(rule, Severity.WARNING, f"{key}={value}: {text}", entry)
+
+
+def _number(entry: SettingEntry) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,10}", entry.value.strip()):
+        raise RefusedByKafka(f"{entry.where}: Kafka refuses {entry.key}: {entry.value!r} is not a number; correct it")
+    return int(entry.value)
+
+
+def _on_number(key: str, value: int, version: Release) -> tuple[str, str] | None:
+    """Rule and text, for a setting of brokers."""
+    if key == OFFSETS_FACTOR and value == 1:
+        return "one-copy", "what groups have committed is on one disk, and lost with it"
+    if key == TRANSACTIONS_FACTOR and value == 1:
+        return "one-copy", "what was decided of transactions is on one disk, and lost with it"
+    if key == TRANSACTIONS_MIN_ISR and value == 1:
+        return "one-in-sync", "what was decided of a transaction may be on one disk, and lost with it"
+    if key == OFFSETS_ACKS and value != -1:
+        if version.since(_WITHOUT_ACKS):
+            return "not-any-more", f"there is no such setting since Kafka {_WITHOUT_ACKS}, and {version.name} passes it over"
+        return "commits-alone", "a commit is answered before all replicas in sync have it, and a failover loses it"
+    if key == OFFSETS_RETENTION and value < (_WEEK if version.since("2.0") else _DAY):
+        whose = "a group without members" if version.since("2.1") else "a group, also one that reads and commits nothing,"
+        return "short-retention", f"after so many minutes {whose} loses its offsets, and begins where auto.offset.reset says"
+    return None
+
+
+def _on_protocol(value: str, version: Release, clients: Release) -> tuple[str, str] | None:
+    """The same of group.protocol, which is a preview to 3.9."""
+    if value != "consumer":
+        return None
+    found = []
+    if version.since(_PREVIEW) and not version.since(_MENDED):
+        found.append("two members may own one partition (KAFKA-16147)")
+    if clients.since(_PREVIEW) and not clients.since(_READY):
+        found.append("offsets are committed of records that poll has not returned (KAFKA-18641)")
+    return ("preview", f"{' and '.join(found)}; take classic, or Kafka {_READY}") if found else None
