@@ -20,6 +20,7 @@ _SHIPPED = {
     "kraft": ("kraft",),
     "transactions": ("transactions.properties",),
     "coordinator": ("coordinator",),
+    "share": ("share",),
     "delivery": ("delivery",),
 }
 """For each package of protocols the modules with properties of its state; they are what each calls ``PROPERTIES``."""

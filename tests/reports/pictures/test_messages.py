@@ -72,6 +72,9 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         (None, {"transactions": 1, "records": 4}),
         (None, {"batches": 1, "shrinks": 1, "unclean": 1, "lost_disks": 1, "max_epoch": 3}),
     ],
+    "share": [
+        ("4.1", {"latest": 1, "sessions": 1, "failed_writes": 1, "lost_answers": 1, "retries": 1, "zombies": 1, "writes": 3}),
+    ],
     "delivery": [
         ("latest", {}),
         ("latest", {"commits": "after"}),
@@ -133,6 +136,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
     "kraft": {"Elect", "Hear", "AddVoter", "RemoveVoter", "UpdateVoter", "Join", "Fetch", "FetchDiverging"},
     "coordinator": {"Elect", "ElectUnclean", "Fetch", "Shrink", "Expand"},
+    "share": set(),  # Leaders are epochs, which are numbers, and consumers are whoever has a record.
     "transactions": {
         *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
         *("WriteMarker", "DelayMarker"),
@@ -289,7 +293,7 @@ def test_what_arrives_or_is_dropped_in_a_later_step_was_drawn_where_it_departed(
                 assert (sent.sender, sent.receiver, sent.text) == (message.sender, message.receiver, message.text)
         joined = lanes_of(one.steps).messages
         assert len({message.key for message in joined}) == len(joined)
-    assert late or name in ("majority", "delivery", "kraft")
+    assert late or name in ("majority", "delivery", "kraft", "share")
 
 
 @pytest.mark.slow
