@@ -21,6 +21,7 @@ _SHIPPED = {
     "transactions": ("transactions.properties",),
     "coordinator": ("coordinator",),
     "compaction": ("compaction",),
+    "share": ("share",),
     "delivery": ("delivery",),
 }
 """For each package of protocols the modules with properties of its state; they are what each calls ``PROPERTIES``."""

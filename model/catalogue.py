@@ -45,7 +45,7 @@ _FAMILY = {
 FAMILY = Shipped(_FAMILY)
 """The replication family, in historical order."""
 
-_OTHERS = ("partition", "majority", "kraft", "transactions", "coordinator", "compaction", "delivery")
+_OTHERS = ("partition", "majority", "kraft", "transactions", "coordinator", "compaction", "share", "delivery")
 
 PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
 """Every shipped protocol."""

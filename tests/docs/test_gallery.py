@@ -28,6 +28,9 @@ from acked.model.kraft.versions import HISTORY as KRAFT_HISTORY
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import HISTORY as PARTITION_HISTORY
 from acked.model.partition.rules.versions import planes_of
+from acked.model.share import settings as of_share
+from acked.model.share.protocol import share
+from acked.model.share.versions import HISTORY as SHARE_HISTORY
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import CIRCUMSTANCES, SIZES
 from acked.model.transactions.versions import HISTORY as TRANSACTION_HISTORY
@@ -61,9 +64,11 @@ OF_COORDINATORS = set(range(90, 97))
 """Rows of coordinators."""
 OF_COMPACTION = set(range(97, 105))
 """Rows of logs that are compacted and cut."""
+OF_SHARE = set(range(105, 113))
+"""Rows of share groups."""
 HISTORIES = {
     partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY, coordinator: COORDINATOR_HISTORY,
-    compaction: COMPACTION_HISTORY,
+    compaction: COMPACTION_HISTORY, share: SHARE_HISTORY,
 }  # fmt: skip
 
 
@@ -98,7 +103,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 def test_every_known_row_is_told_or_an_open_question() -> None:
     assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in untold()} == (
         KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS | OF_KRAFT | OF_COORDINATORS
-        | OF_COMPACTION
+        | OF_COMPACTION | OF_SHARE
     )
 
 
@@ -147,6 +152,9 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
         assert not differing & kept
     elif number in OF_COMPACTION:
         kept = {item.name for item in (*of_compaction.SIZES, *of_compaction.CLIENTS, *of_compaction.CIRCUMSTANCES)}
+        assert not differing & kept
+    elif number in OF_SHARE:
+        kept = {item.name for item in (*of_share.SIZES, *of_share.CIRCUMSTANCES)}
         assert not differing & kept
     elif number not in BOUNDED:
         assert bug.constants["max_leader_epoch"] == 0, "any number of elections"
