@@ -1,9 +1,10 @@
 """What the pages about proofs are made of: answers of `acked prove` in docs/, and what each lemma's own text says.
 
     python tools/proofs.py                                  writes docs/promises.json: every variant against every promise
-    acked prove --releases --format json --jobs 1 --timeout 120 > docs/releases.json
+    acked prove releases --format json --jobs 1 --timeout 120 > docs/releases.json
+    python tools/proofs.py --proved                         writes what audits take of that, audit/decision/proved.json
 
-Both take a while: run them when a protocol, a lemma or a promise changes. `tools/made.py` makes the pages.
+The first two take a while: run them when a protocol, a lemma or a promise changes. `tools/made.py` makes the pages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from acked.audit.releases.report import releases_markdown, verdicts_table  # noq
 from acked.audit.releases.table import FaultClass, Kept, Refutation, ReleaseCell, ReleaseVerdict  # noqa: E402
 from acked.base.bounds import default_workers  # noqa: E402
 from acked.base.processes import Limits  # noqa: E402
+from acked.base.release import LATEST  # noqa: E402
 from acked.checker.proof.variants import Breach, How, Matrix, VariantAnswer, prove_matrix  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.invariants.property import Property  # noqa: E402
@@ -32,6 +34,13 @@ from acked.reports.table import Table, numbers, table, table_markdown  # noqa: E
 from acked.reports.units import duration  # noqa: E402
 
 RELEASES, PROMISES = ROOT / "docs" / "releases.json", ROOT / "docs" / "promises.json"
+PROVED = ROOT / "audit" / "decision" / "proved.json"
+OF_AUDITS: dict[FaultClass, str] = {
+    FaultClass.CLEAN: "clean", FaultClass.OUTSIDE: "outside-isr", FaultClass.SESSIONS: "clean,zombies",
+    FaultClass.MOVES: "clean,moves", FaultClass.MACHINE: "one-machine",
+}  # fmt: skip
+ASKED: dict[Kept, str] = {Kept.ACKED: "loss", Kept.ONCE: "duplicates", Kept.ORDER: "reordering"}
+"""What audits call faults and promises."""
 NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+)( with zombies)?)?\)")
 """What the text of a lemma says of its absence: which step breaks what, with how many brokers, offsets and records."""
 
@@ -117,7 +126,22 @@ def _row(lemma: Property) -> tuple[str, ...]:
     return lemma.name, text[: found.start()].strip(), broken, ", ".join(size) + release
 
 
+def proved() -> str:
+    """What audits take of the table: by promise and faults the releases in which it is proved."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for cell in cells():
+        if cell.verdict is ReleaseVerdict.PROVED and cell.release[0] != LATEST:
+            by_faults = found.setdefault(ASKED[cell.promise], {})
+            by_faults.setdefault(OF_AUDITS[cell.faults], []).append(" ".join(cell.release))
+    rows = (f' "{promise}": {{\n  ' + ",\n  ".join(f'"{name}": {json.dumps(of)}' for name, of in by_faults.items()) + "}"
+            for promise, by_faults in found.items())  # fmt: skip
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 if __name__ == "__main__":
+    if "--proved" in sys.argv:
+        PROVED.write_text(proved(), "utf-8")
+        sys.exit()
     begun = time.perf_counter()
     found = prove_matrix(Limits(default_workers(), 600.0))
     document = variants.matrix_document(found, time.perf_counter() - begun)

@@ -22,6 +22,7 @@ from acked.audit.clusters.topics import INTERNAL
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import ClusterFacts
 from acked.audit.decision.faults import Faults
+from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, worst_of
 from acked.base.errors import AckedError, SystemFailure
 from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
@@ -241,9 +242,9 @@ def ask_settings(watched: Watched, live: LiveCluster, today: date) -> SettingsAn
     with KeptProcesses(watched.batch.limits) as runner:
         required = tuple(dict(watched.own_policy.every))
         asked = Asked(tuple(AuditQuestion), required, assumed, False, facts.version, facts.control_plane, runner,
-                      watched.batch.cache())  # fmt: skip
+                      watched.batch.cache(SHIPPED))  # fmt: skip
         audited = audit_groups(groups, asked)
-    judged = judge(watched.own_policy, audited, today)
+    judged = judge(watched.own_policy, audited, today, is_whole=len(watched.policy.clusters) < 2)
     lines = tuple((line.judged.verdict, line.in_words) for line in judged.lines)
     return SettingsAnswer(judged.verdict, lines, _answers(audited, wanted_of(assumed)))
 

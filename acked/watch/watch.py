@@ -90,7 +90,7 @@ _watches = collects(
                      help="A setting that brokers do not tell, as the controllers' unclean.leader.election.enable, or "
                      "instead of one; what a topic itself says of unclean elections stays."),
     timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
-                   help="How long a cluster may be asked; default: 30."),
+                   help="How long a cluster may be asked; default: 30, and 10 for its first answer."),
     every=option("--every", type=click.FloatRange(1, 86_400), default=30.0, metavar="SECONDS",
                  help="How often it is read; default: 30."),
     listen=option("--listen", default="127.0.0.1:9857", show_default=True, metavar="ADDRESS:PORT",

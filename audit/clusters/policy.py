@@ -37,11 +37,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must be a no of the topics of some patterns, in clusters, folders or files of some pattern."""
+    """What must be a no of the topics of some patterns, in clusters, folders or files of some pattern, and its line."""
 
     topics: tuple[str, ...]
     unit: str
     answers: tuple[Wanted, ...]
+    line: int
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,9 @@ def read_policy(path: Path) -> Policy:
         raise ConfigurationError(f"{path} is no valid TOML: {error}") from None
     for name in document:
         _check_name(f"{path}", name, _TABLES)
-    required = (_requirement(where, one) for where, one in _rows(path, document, "require"))
-    heads = [at for at, line in enumerate(text.splitlines(), 1) if _ACCEPT.match(line)]
-    rows = _rows(path, document, "accept")
-    accepted = (_accepted(where, one, line) for (where, one), line in zip(rows, chain(heads, repeat(1)), strict=False))
+    heads = {name: chain(_heads(text, name), repeat(1)) for name in ("require", "accept")}
+    required = (_requirement(where, one, next(heads["require"])) for where, one in _rows(path, document, "require"))
+    accepted = (_accepted(where, one, next(heads["accept"])) for where, one in _rows(path, document, "accept"))
     clusters = document.get("clusters", {})
     if not isinstance(clusters, dict):
         raise ConfigurationError(f"{path}: clusters must be tables, [clusters.NAME]; write them so")
@@ -147,7 +147,9 @@ def read_policy(path: Path) -> Policy:
     return Policy(str(path), tuple(required), tuple(accepted), tuple(found))
 
 
-_ACCEPT = re.compile(r"\s*\[\[\s*accept\s*\]\]")
+def _heads(text: str, name: str) -> Iterator[int]:
+    """The lines at which tables of a list begin."""
+    return (at for at, line in enumerate(text.splitlines(), 1) if re.match(rf"\s*\[\[\s*{name}\s*\]\]", line))
 
 
 def _rows(path: Path, document: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -191,9 +193,9 @@ def _check_value(where: str, value: object, kind: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"{where} must be {what}, and is {value!r}")
 
 
-def _requirement(where: str, row: Mapping[str, Any]) -> Requirement:
+def _requirement(where: str, row: Mapping[str, Any], line: int) -> Requirement:
     answers = [wanted for text in row["answers"] for wanted in _told(where, _wanted, text)]
-    return Requirement(tuple(row["topics"]), row.get("cluster", "*"), tuple(dict.fromkeys(answers)))
+    return Requirement(tuple(row["topics"]), row.get("cluster", "*"), tuple(dict.fromkeys(answers)), line)
 
 
 def _accepted(where: str, row: Mapping[str, Any], line: int) -> Accepted:
@@ -233,7 +235,7 @@ def _told(where: str, read: Callable[[str], T], text: str) -> T:
 class JudgedAnswer:
     """An answer that is required of some topics and is not a no, and what it counts as; without a question none was asked.
 
-    `accepted` is the risk that was accepted, also where its day is over.
+    `accepted` is the risk that was accepted, also where its day is over; `line` that of a requirement that is about no topic.
     """
 
     verdict: AuditVerdict
@@ -241,11 +243,12 @@ class JudgedAnswer:
     question: AuditQuestion | None = None
     faults: Faults | None = None
     accepted: Accepted | None = None
+    line: int | None = None
 
 
 @dataclass(frozen=True)
 class JudgedTopics:
-    """What is so of these topics, named with their cluster, folder or file; of none what is accepted and does not happen."""
+    """What is so of these topics, named with their cluster, folder or file; of none what the policy says for nothing."""
 
     judged: JudgedAnswer
     topics: tuple[str, ...]
@@ -274,8 +277,11 @@ _NAMED = 3
 """Topics that one line names."""
 
 
-def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
-    """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
+def judge(policy: Policy, audited: Sequence[Audited], today: date, is_whole: bool = True) -> Judgement:
+    """What is required and not kept, by topic; what is accepted counts as kept until its day is over.
+
+    Where these `is_whole` all that the policy is about, what it requires of topics that are not there is said.
+    """
     found: dict[JudgedAnswer, list[str]] = {}
     used: set[Accepted] = set()
     answered = {(topic, one.group.unit) for one in audited if one.audit is not None and one.group.decides
@@ -302,14 +308,27 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                     verdict, text = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
                 judged = JudgedAnswer(verdict, text, question, faults, excuse)
                 found.setdefault(judged, []).append(topic_name(topic, one.group.unit))
-    lines = [JudgedTopics(judged, tuple(topics)) for judged, topics in found.items()]
-    lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line.judged.verdict))
     topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
+    lines = list(_about_nothing(policy, topics)) if is_whole else []
+    lines += [JudgedTopics(judged, tuple(of)) for judged, of in found.items()]
+    lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line.judged.verdict))
     for risk in policy.accepted:
         if risk not in used and any(_is_about(risk, *topic) for topic in topics):
             text = f"{risk.words} is accepted and does not happen: remove it from {policy.file}"
             lines.append(JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, accepted=risk), ()))
     return Judgement(worst_of(line.judged.verdict for line in lines), tuple(lines))
+
+
+def _about_nothing(policy: Policy, topics: Sequence[tuple[str, str]]) -> Iterator[JudgedTopics]:
+    """Every requirement with a pattern that no topic has, as one with a slip; without names nothing is known of that."""
+    for one in policy.required:
+        names = {topic for topic, unit in topics if fnmatchcase(unit, one.unit)}
+        absent = [pattern for pattern in one.topics if not any(fnmatchcase(name, pattern) for name in names)]
+        if absent and "" not in names:
+            where = "" if one.unit == "*" else f" of {one.unit}"
+            named = f"no topic{where} is called {' or '.join(absent)}"
+            text = f"{named}, of which something is required: correct {policy.file}"
+            yield JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, line=one.line), ())
 
 
 def topic_name(topic: str, unit: str | None) -> str:

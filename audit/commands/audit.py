@@ -167,7 +167,7 @@ def _audit(
     view = _view(audited, required, absent, cache)
     verdict = worst_of_groups(audited, required)
     if policy is not None:
-        judged = judge(policy, audited, date.today())
+        judged = judge(policy, audited, date.today(), is_whole=not wanted.each and cluster.topic is None)
         view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
     if before is not None and wanted.baseline is not None:
         changed = since(view, before, wanted.baseline)

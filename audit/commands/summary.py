@@ -28,6 +28,7 @@ from acked.audit.reports.view import (
     TopicsView,
     View,
     audits_of,
+    names_in_policy,
     verdict_view,
 )
 from acked.reports.console import Console, open_console, put, put_paragraph
@@ -75,7 +76,7 @@ def _line_view(line: JudgedTopics) -> PolicyLineView:
     risk = judged.accepted
     accepted = None if risk is None else AcceptedView(risk.reason, str(risk.until), risk.line)
     faults = None if judged.faults is None else judged.faults.name
-    return PolicyLineView(judged.verdict, line.in_words, line.topics, judged.question, faults, accepted)
+    return PolicyLineView(judged.verdict, line.in_words, line.topics, judged.question, faults, accepted, judged.line)
 
 
 def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:
@@ -147,7 +148,7 @@ def _remarks(view: View) -> str:
 def _points(view: View) -> Iterator[_Point]:
     """What is not a no: of the settings of one group, or of every group that decides, the worst first."""
     if view.policy is not None:
-        yield from (_Point(line.in_words, line.verdict) for line in view.policy.lines)
+        yield from (_Point(line.in_words, line.verdict, tuple(_below_line(view, line))) for line in view.policy.lines)
         return
     if isinstance(view, AuditView):
         yield from _of_audit(view, "")
@@ -163,6 +164,16 @@ def _points(view: View) -> Iterator[_Point]:
             yield _Point(f"{name}not asked: {group.refusal}", AuditVerdict.UNDECIDED)
         else:
             yield from _of_audit(group.audit, name)
+
+
+def _below_line(view: View, line: PolicyLineView) -> Iterator[str]:
+    """Cause and change of what a policy says is not kept, for the first of its topics."""
+    for group, audit in audits_of(view) if line.verdict is AuditVerdict.YES else ():
+        if names_in_policy(group, audit).intersection(line.topics):
+            for answer in audit.answers:
+                if (answer.question, answer.faults.name) == (line.question, line.faults):
+                    yield from _below(audit, answer)
+            return
 
 
 def _of_audit(audit: AuditView, name: str) -> Iterator[_Point]:

@@ -6,21 +6,26 @@
   a consumer makes the steps of the one without, and reads besides; what is lost, and in how many steps, is the same.
 - Duplicates and writes of an idempotent producer: both have one record, and writes are asked about with the larger log.
 
-A shared search ends once all its properties are violated, and has the states of both for its bound.
+A shared search ends once all its properties are violated, and has the states of both for its bound. Where one meets it, a
+proof for all constants may decide.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
-from acked.audit.decision.questions import QUESTIONS, AuditQuestion
+from acked.audit.decision.faults import Faults, read_faults
+from acked.audit.decision.questions import QUESTIONS, AuditQuestion, without_effect
 from acked.base.files import PACKAGE
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.question_text import QuestionText
+from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 
 OnDecided = Callable[[int, int], None]
@@ -142,9 +147,9 @@ def _weight(task: Task) -> int:
 
 def _decision(task: Task, search: Task, answered: Answered) -> Decided:
     if search == task or answered.outcome is None:
-        return Decided(task, answered.outcome, answered.failure)
+        return Decided(task, with_proof(task, answered.outcome), answered.failure)
     alone = replace(search, asked=replace(search.asked, properties=task.asked.properties))
-    return Decided(alone, part_of_outcome(answered.outcome, *task.asked.properties))
+    return Decided(alone, with_proof(task, part_of_outcome(answered.outcome, *task.asked.properties)))
 
 
 def part_of_outcome(outcome: Outcome, name: str) -> Outcome:
@@ -165,3 +170,76 @@ def _wants_its_own(task: Task, search: Task, outcome: Outcome | None) -> bool:
         return False
     is_larger = search.max_states is not None and (task.max_states is None or 2 * task.max_states > search.max_states)
     return is_larger or outcome.stopped is StopReason.MEMORY
+
+
+# -- what a proof says where a search met its bound ---------------------------------------------------------------------
+
+# `proved.json` has, of docs/releases.json, the releases and the faults under which no record is lost, doubled or out of
+# order, for any number of brokers, offsets, records and elections. A question is covered if it has the rules of such a
+# release, the same of what users configure, and nothing more going wrong: what may happen and does not is as if it could not.
+
+_CONFIGURED: Mapping[str, int] = {
+    settings.acks.name: settings.ACKS_ALL, settings.unclean_election.name: 0, settings.retries.name: 1,
+    settings.idempotence.name: 1, settings.delivery_timeout.name: 1,
+}  # fmt: skip
+"""What the proofs are about besides a release: a producer that may do all that one without retries does, and more."""
+
+_MAY_BE_LESS = frozenset(
+    {item.name for item in settings.CIRCUMSTANCES} - {"crashes", "lossy_crashes", "kills"}
+    | {settings.retries.name, settings.delivery_timeout.name}
+)
+"""What may happen there and need not: it only adds steps."""
+
+_CRASHES = (settings.crashes.name, settings.lossy_crashes.name, settings.kills.name)
+_LEAST_IN_SYNC = 2
+"""Replicas, and of them in sync, where one machine may die: with fewer nothing is proved."""
+
+_PROMISES = {question.property: question.asked for question in QUESTIONS}
+
+
+def with_proof(task: Task, outcome: Outcome | None) -> Outcome | None:
+    """The outcome, which holds where the search met its bound and a proof covers the question."""
+    if outcome is None or outcome.verdict is not Verdict.INCOMPLETE or not is_proved(task):
+        return outcome
+    return replace(outcome, verdict=Verdict.HOLDS)
+
+
+def is_by_proof(outcome: Outcome) -> bool:
+    """Whether an outcome holds by a proof: its search did not see all."""
+    return outcome.verdict is Verdict.HOLDS and outcome.stopped is not StopReason.COMPLETE
+
+
+def is_proved(task: Task) -> bool:
+    """Whether a proof for all constants covers what a task of one property asks."""
+    if task.asked.protocol != partition.name or len(task.asked.properties) > 1:
+        return False
+    asked = dict(task.asked.constants)
+    promise = _PROMISES.get(task.asked.properties[0])
+    return promise is not None and any(_covers(cell, asked) for cell in _cells().get(promise, ()))
+
+
+@cache
+def _cells() -> Mapping[AuditQuestion, tuple[Mapping[str, int], ...]]:
+    """The constants of every proof, by what it shows."""
+    told = json.loads(SHIPPED.with_name("proved.json").read_text("utf-8"))
+    return {
+        AuditQuestion(promise): tuple(_constants(release, read_faults(faults))
+                                      for faults, releases in by_faults.items() for release in releases)
+        for promise, by_faults in told.items()
+    }  # fmt: skip
+
+
+def _constants(release: str, faults: Faults) -> Mapping[str, int]:
+    version, plane = release.split()
+    profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
+    return without_effect(partition.bind({**profile, **_CONFIGURED, **faults.constants(False)}))
+
+
+def _covers(cell: Mapping[str, int], asked: Mapping[str, int]) -> bool:
+    if any(asked[name] > value if name in _MAY_BE_LESS else asked[name] != value
+           for name, value in cell.items() if name not in (*partition.sizes, *_CRASHES, settings.consumer.name)):  # fmt: skip
+        return False
+    least = min(asked[settings.replicas.name], asked[settings.min_insync_replicas.name])
+    if cell[settings.crashes.name] == settings.LOSSY_CRASHES and least < _LEAST_IN_SYNC:
+        return False
+    return asked[settings.crashes.name] == settings.NO_CRASHES or all(asked[name] == cell[name] for name in _CRASHES)

@@ -186,7 +186,7 @@ def task_of(
         constants["replicas"] -= spare
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
-    bound = _unify(partition.bind(constants))
+    bound = without_effect(partition.bind(constants))
     # States that differ only in the names of brokers are visited once: a sixth of them with three brokers.
     asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=constants["replicas"] > 1)
     return Task(asked, max_states=assumed.bound_of(question.asked, faults))
@@ -249,7 +249,7 @@ NEVER_ASKED = frozenset(
 fetch names from 3.5.1 to 3.6.2 differs."""
 
 
-def _unify(constants: dict[str, int]) -> dict[str, int]:
+def without_effect(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
     same = {
         rule.name: rule.default
@@ -257,4 +257,13 @@ def _unify(constants: dict[str, int]) -> dict[str, int]:
         if not any(constants[switch.name] for switch in switches)
     }
     same[settings.in_flight_refused.name] = settings.in_flight_refused.default
+    same[settings.min_insync_replicas.name] = _least_in_sync(constants)
     return constants | {name: value for name, value in same.items() if value is not None}
+
+
+def _least_in_sync(constants: Mapping[str, int]) -> int:
+    """min.insync.replicas as far as anybody asks for it: a leader of acks=all, and from 3.7 a high watermark and the ELR."""
+    least, replicas = constants[settings.min_insync_replicas.name], constants[settings.replicas.name]
+    if constants[settings.strict_min_isr.name]:
+        return min(least, replicas)
+    return least if constants[settings.acks.name] == settings.ACKS_ALL else 1

@@ -5,11 +5,13 @@ Source: the Compose specification (`environment` as a map or a list, `env_file`,
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 
 from acked.audit.formats.environment import Container, Variable, container_entries
 from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects_in
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
+from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope
 from acked.cluster.vocabulary.note import Read, settings_of
 
@@ -20,6 +22,20 @@ def is_compose(document: Fields) -> bool:
     """Whether a document has services."""
     services = document.field("services")
     return services is not None and isinstance(services.node, Fields)
+
+
+def check_services(file: str, document: Fields) -> None:
+    """Refuses services by a name with a slip: a chart's values would be read of them, and others of its sections."""
+    if is_compose(document):
+        return
+    for item in document.fields:
+        parts = item.node.fields if isinstance(item.node, Fields) else ()
+        runs = any(isinstance(one.node, Fields) and one.node.field("image", "build") is not None for one in parts)
+        if runs and difflib.get_close_matches(item.key, ["services"], cutoff=_LIKENESS):
+            raise SpecUnreadable(f"{file}:{item.line}: {item.key} is no section, and services seems to be meant; write that")
+
+
+_LIKENESS = 0.8
 
 
 def compose_entries(file: str, document: Fields) -> list[Read]:
@@ -41,6 +57,8 @@ def _services(file: str, document: Fields) -> Iterator[Read]:
             whose_own = Whose(file, None, service.key)
             found = list(_service(whose_own, service.line, service.node))
             yield from add_suspects(found, find_suspects_in(whose_own, service.node.fields))
+        else:
+            yield from find_suspects_in(whose, [service], ("services",))
 
 
 def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:

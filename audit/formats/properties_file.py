@@ -83,12 +83,16 @@ def _of_client(name: str, found: Sequence[Read], first: SettingEntry, defaults: 
                       for key, value in defaults.items() if key not in said)]  # fmt: skip
 
 
+_OF_TOPICS = (*_ALIASES, keys.ACKS, "message.timeout.ms")
+
+
 def _plain(one: Read) -> Read:
-    """Without the prefix that kcat and old versions have for settings of topics."""
+    """Without the prefix that kcat and old versions have for settings of topics; also before a name with a slip."""
     if isinstance(one, Note):
         return one
     short = one.key.removeprefix("topic.")
-    return replace(one, key=short) if short in _ALIASES or short in (keys.ACKS, "message.timeout.ms") else one
+    is_meant = short != one.key and difflib.get_close_matches(short, _OF_TOPICS, n=1, cutoff=_LIKENESS)
+    return replace(one, key=short) if is_meant else one
 
 
 # -- a file of any of them ----------------------------------------------------------------------------------------------

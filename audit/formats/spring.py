@@ -7,6 +7,7 @@ make of the rest is in `parts/cloud_stream.py`.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +33,13 @@ _OWN = {
     "enableautocommit": keys.AUTO_COMMIT,
 }
 """What KafkaProperties has a name of its own for, of what decides here; all else goes through `properties`."""
+
+_OF_PRODUCERS = [key for key in DECIDING if Scope.PRODUCER in KEYS[key].scopes]
+_WHOLE = {f"springkafkaproducer{name}": key for name, key in _OWN.items() if key in _OF_PRODUCERS} | {
+    f"springkafka{who}properties{key.replace('.', '')}": key for who in ("", "producer") for key in _OF_PRODUCERS
+}
+"""Names of what decides of producers without what parts them, so that a slip in that is noticed too."""
+_LIKENESS = 0.93
 
 _NOT_OURS = frozenset({"streams", "admin", "listener", "template", "jaas", "ssl", "security", "retry", "bootstrapservers",
                        "clientid"})  # fmt: skip
@@ -195,17 +203,19 @@ def _of_streams(whose: Whose, part: Sequence[Property]) -> Iterator[Read]:
 
 _MOST_PARTS = 16
 """Twice as many as any setting of Kafka has: a name of thousands would be compared as often as it has parts."""
+_LONGEST = 200
 
 
 def _elsewhere(parts: Sequence[str]) -> str | None:
-    """The setting that a property of something else seems to mean: its last parts, taken together."""
+    """The setting that a property of something else seems to mean: its last parts, taken together, or nearly all of it."""
     for first in range(max(len(parts) - _MOST_PARTS, 0), len(parts)):
         name = ".".join(parts[first:])
         if is_known(name) and name not in KEYS:
             return None
         if (means := likely_setting_elsewhere(name, parts[:first])) is not None:
             return means
-    return None
+    near = difflib.get_close_matches(uniform("".join(parts).replace(".", ""))[:_LONGEST], _WHOLE, n=1, cutoff=_LIKENESS)
+    return _WHOLE[near[0]] if near else None
 
 
 def _kafka_entries(whose: Whose, item: Property) -> Iterator[SettingEntry]:
@@ -232,7 +242,7 @@ def _own_property(whose: Whose, item: Property, rest: Sequence[str], scope: Scop
     full = ".".join(item.parts)
     if name in DECIDING:
         return whose.suspect(f"{full} (Spring has it under properties only)", item.value, item.line, name)
-    means = None if is_known(name) else likely_setting_elsewhere(name, item.parts[:3])
+    means = None if is_known(name) else likely_setting_elsewhere(name, item.parts[:3]) or _elsewhere(item.parts)
     return whose.suspect(full, item.value, item.line, means) if means else whose.entry(name, item.value, item.line, scope)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acked.audit.formats.foreign import HCL, likely
-from acked.audit.formats.parts.places import Whose, find_suspects_in, mappings, one_value, topic_entries
+from acked.audit.formats.parts.places import Whose, check_fields, find_suspects_in, mappings, one_value, topic_entries
 from acked.audit.formats.parts.reader import Reader
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
@@ -71,16 +71,30 @@ def resource_entries(file: str, blocks: Sequence[Block]) -> Iterator[Read]:
 
 
 def plan_entries(file: str, document: Fields) -> list[Read]:
-    """The settings of a plan or a state, as `terraform show -json` prints them."""
+    """The settings of a plan or a state, as `terraform show -json` prints them, and what stands where none is read."""
+    whose = Whose(file)
     modules = [document.within("planned_values", "root_module"), document.within("values", "root_module")]
-    blocks = []
+    beside = [item for item in document.fields if item.key not in _OF_PLANS]
+    for part in ("planned_values", "values"):
+        beside += [item for item in document.within(part).fields if item.key not in ("root_module", "outputs")]
+    blocks, suspects = [], list(find_suspects_in(whose, beside))
     while modules:
         module = modules.pop()
+        check_fields(whose, module.fields, _OF_MODULES)
+        suspects += find_suspects_in(whose, (item for item in module.fields if item.key not in _OF_MODULES))
         children, resources = module.field("child_modules"), module.field("resources")
         modules += mappings(None if children is None else children.node)
         for one in mappings(None if resources is None else resources.node):
+            check_fields(whose, one.fields, _OF_RESOURCES)
+            suspects += find_suspects_in(whose, (item for item in one.fields if item.key not in _OF_RESOURCES))
             blocks.append(Block(("resource", one.text("type"), one.text("name")), one.within("values")))
-    return list(resource_entries(file, blocks))
+    return [*resource_entries(file, blocks), *suspects]
+
+
+_OF_PLANS = ("planned_values", "values", "resource_changes", "resource_drift", "prior_state", "configuration")
+_OF_MODULES = ("address", "child_modules", "resources")
+_OF_RESOURCES = ("address", "index", "mode", "name", "provider_name", "schema_version", "sensitive_values", "type", "values")
+"""What a plan has, and each part of it: what decides stands in `values` of resources alone."""
 
 
 def _block(file: str, block: Block, clusters: Mapping[tuple[str, str], str]) -> Iterator[Read]:
@@ -96,6 +110,7 @@ def _block(file: str, block: Block, clusters: Mapping[tuple[str, str], str]) -> 
         yield from find_suspects_in(Whose(file, Scope.TOPIC, name), left, ("kafka_topic",))
     elif block.labels[0] == "resource" and kind == "aws_msk_configuration":
         yield whose.description(block.body.line)
+        check_fields(whose, block.body.fields, ("server_properties", "kafka_versions"))
         yield from _heredoc(whose, block.body.field("server_properties"))
         versions = block.body.field("kafka_versions")
         if versions is not None and isinstance(versions.node, Items) and len(versions.node.items) == 1:
@@ -111,6 +126,8 @@ def _block(file: str, block: Block, clusters: Mapping[tuple[str, str], str]) -> 
     elif block.labels[0] == "resource" and kind == "aiven_kafka":
         yield whose.description(block.body.line)
         config = block.body.within("kafka_user_config")
+        check_fields(whose, block.body.fields, ("kafka_user_config",))
+        check_fields(whose, config.fields, ("kafka", "kafka_version"))
         yield from whose.stated_release(config.field("kafka_version"))
         for item in config.within("kafka").fields:
             yield whose.entry(item.key.replace("_", "."), one_value(whose, item), item.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-from acked.audit.formats.compose import compose_entries, is_compose
+from acked.audit.formats.compose import check_services, compose_entries, is_compose
 from acked.audit.formats.environment import Variable, application_entries, broker_entries
 from acked.audit.formats.foreign import YAML, likely
 from acked.audit.formats.helm import values_entries
@@ -47,6 +47,7 @@ def _document(file: str, node: Node) -> list[Read]:
         raise SpecUnreadable(f"{file}:{node.line}: this is Redpanda's, which replicates by Raft and not by Kafka's protocol; "
                              "nothing is known of it here")  # fmt: skip
     _check_sections(file, node)
+    check_services(file, node)
     read = next(read for recognises, read in _KINDS if recognises(node))
     return list(read(file, node))
 

@@ -10,6 +10,7 @@ from acked.audit.clusters.several import Audited, Hinge
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked
+from acked.audit.decision.joint import is_by_proof
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import Contexts, Deployment, span
 from acked.audit.decision.settings import Configuration, SettingValue
@@ -250,9 +251,8 @@ def verdict_with(view: AuditView, required: Sequence[AuditQuestion]) -> AuditVie
 
 
 def _claim(reply: AuditVerdict, asked: AuditQuestion) -> str:
-    if reply is AuditVerdict.NO:
-        return _NO[asked]
-    return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
+    is_open = reply is AuditVerdict.UNDECIDED
+    return _NO[asked] if reply is AuditVerdict.NO else f"{'whether ' if is_open else ''}{_YES[asked]}"
 
 
 def _passed_over(audit: Audit) -> list[Read]:
@@ -309,7 +309,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: R
         remedy=None if advice is None or advice.remedy is None else _remedy(advice.remedy),
         undecided=None if advice is None else _words(advice.undecided),
         undecided_in_words="" if advice is None else undecided_in_words(advice.undecided),
-        decided_by=None if outcome is None else DecidedBy.SHIPPED if outcome.is_shipped else DecidedBy.SEARCH,
+        decided_by=None if outcome is None else DecidedBy.of(outcome),
     )
 
 
@@ -338,10 +338,10 @@ def answer_in_words(answer: Answer) -> str:
     if answer.story is not None:
         return f"yes, in {plural(answer.story.trace_length - 1, 'step')} ({answer.bounds})"
     if answer.reply is AuditVerdict.UNDECIDED:
-        return (
-            f"undecided: {outcome.stopped.value} after {plural(outcome.distinct_states, 'distinct state')} and "
-            f"{plural(outcome.depth, 'complete level')} ({answer.bounds}); give it more --max-states or --memory"
-        )
+        seen = f"{plural(outcome.distinct_states, 'distinct state')} and {plural(outcome.depth, 'complete level')}"
+        return f"undecided: {outcome.stopped.value} after {seen} ({answer.bounds}); give it more --max-states or --memory"
+    if is_by_proof(outcome):
+        return "no: proved for any number of brokers, offsets, records and elections (acked prove releases)"
     empty = "no, but only because no record is ever accepted" if answer.is_empty else "no"
     return f"{empty}: every reachable state was seen ({plural(outcome.distinct_states, 'state')}; {answer.bounds})"
 

@@ -43,7 +43,7 @@ _LEVEL = {AuditVerdict.YES: _ERROR, AuditVerdict.UNDECIDED: _WARNING, AuditVerdi
 _EXPIRED, _UNUSED, _NOT_ASKED, _VERDICT = "policy/expired", "policy/unused", "audit/not-asked", "audit/verdict"
 _RULES: Mapping[str, tuple[str, str]] = {
     _EXPIRED: ("A risk was accepted until a day that is over.", "in-ci"),
-    _UNUSED: ("A risk is accepted that does not happen.", "in-ci"),
+    _UNUSED: ("A risk is accepted that does not happen, or something is required of no topic.", "in-ci"),
     _NOT_ASKED: ("Topics could not be asked about.", "what-it-does-not-understand"),
     _VERDICT: ("The verdict of an audit.", "in-ci"),
 }
@@ -174,7 +174,7 @@ def _points(view: View, files: Sequence[str]) -> Iterator[_Point]:
 
 
 def _of_policy(policy: PolicyView, view: View, files: Sequence[str]) -> Iterator[_Point]:
-    """What the policy says that is about no answer at a line: what was not asked, an acceptance that is over or unused."""
+    """What the policy says that is about no answer at a line: what was not asked, and what of it is over or for nothing."""
     answered = {(name, answer.question, answer.faults.name)
                 for group, audit in audits_of(view) if group is None or group.decides
                 for name in names_in_policy(group, audit)
@@ -184,6 +184,8 @@ def _of_policy(policy: PolicyView, view: View, files: Sequence[str]) -> Iterator
         if line.accepted is not None and (is_over or not line.topics):
             rule = _EXPIRED if is_over else _UNUSED
             yield _Point(rule, _LEVEL[line.verdict], line.in_words, (policy.file, line.accepted.line), line.in_words)
+        elif line.line is not None:
+            yield _Point(_UNUSED, _LEVEL[line.verdict], line.in_words, (policy.file, line.line), line.in_words)
         elif not any((name, line.question, line.faults) in answered for name in line.topics):
             reason = "" if line.accepted is None else _justification(line)
             yield _Point(_NOT_ASKED, _LEVEL[line.verdict], line.in_words, _place(None, files), line.in_words, (), reason)

@@ -52,11 +52,12 @@ def legend(view: AuditView) -> list[str]:
 def decided_by(audits: Iterable[AuditView]) -> list[str]:
     """What the answers stand on, where some were not searched by this user."""
     found = Counter(answer.decided_by for audit in audits for answer in audit.answers if answer.decided_by is not None)
-    shipped = found.pop(DecidedBy.SHIPPED, 0)
-    if not shipped:
+    searched = found.pop(DecidedBy.SEARCH, 0)
+    if not found:
         return []
-    others = ", the others by search" if found else ""
-    return [f"decided by {plural(shipped, 'shipped answer')}{others} (--no-shipped searches all)"]
+    by = " and ".join(plural(number, one.value) for one, number in sorted(found.items(), key=lambda item: item[0].value))
+    others = ", the others by search" if searched else ""
+    return [f"decided by {by}{others}{' (--no-shipped searches all)' if DecidedBy.SHIPPED in found else ''}"]
 
 
 def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:

@@ -12,9 +12,11 @@ from typing import Any
 
 from acked.audit.clusters.policy import topic_name
 from acked.audit.decision.gather import Severity
+from acked.audit.decision.joint import is_by_proof
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.upgrade import Upgrade
 from acked.audit.reports.upgrading import upgrade_document
+from acked.checker.batch.outcome import Outcome
 from acked.reports.runs.sentences import TraceSentences
 
 FORMAT = "acked-audit/2"
@@ -192,10 +194,16 @@ class RecommendedView:
 
 @unique
 class DecidedBy(Enum):
-    """What an answer stands on: a search, here or before and kept in the cache, or one whose answer ships with acked."""
+    """What an answer stands on: a search, here or kept in the cache, one whose answer ships with acked, or a proof."""
 
     SEARCH = "search"
     SHIPPED = "shipped answer"
+    PROOF = "proof"
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> DecidedBy:
+        """What an outcome stands on."""
+        return cls.PROOF if is_by_proof(outcome) else cls.SHIPPED if outcome.is_shipped else cls.SEARCH
 
 
 @dataclass(frozen=True)
@@ -299,7 +307,7 @@ class PolicyLineView:
     """What a policy requires or accepts of some topics, and what is so.
 
     Topics are named with their cluster, folder or file; without a question none was asked. With `accepted` and a yes the day
-    of that is over.
+    of that is over; `line` is that of a requirement that is about no topic.
     """
 
     verdict: AuditVerdict
@@ -308,6 +316,7 @@ class PolicyLineView:
     question: AuditQuestion | None = field(default=None, metadata=_ONLY_IF_ANY)
     faults: str | None = field(default=None, metadata=_ONLY_IF_ANY)
     accepted: AcceptedView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    line: int | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """How long an audit takes: of one topic, and of 200 topics in ten groups, by what ships, by search, and again.
 
-Wall and processor seconds of whole commands, those of their processes too. With --no-shipped everything is searched, first
-with nothing compiled, then with what was compiled. 200 topics by search take minutes.
+Wall and processor seconds of whole commands, those of their processes too. A running cluster's topics are asked about with
+two kinds of producers, those of files with one. With --no-shipped everything is searched, first with nothing compiled, then
+with what was compiled. 200 topics by search take minutes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,18 @@ from local import ROOT
 SERVER = "process.roles=broker,controller\nmin.insync.replicas=1\n"
 RELEASE = ("--kafka-version", "4.1", "--set", "eligible.leader.replicas.version=1", "--quiet")
 ONE = ("--set", "replication.factor=3", "--set", "min.insync.replicas=2", "--set", "acks=all", *RELEASE)
+
+
+LIVE = """
+import sys
+from acked.audit.commands import options
+from acked.audit.commands.audit import audit
+from tests.audit.commands.test_summary_of_cluster import cluster
+
+options.ask_apart = lambda *_, **__: cluster(200)
+sys.exit(audit(["--bootstrap-server", "kafka:9092", *sys.argv[2:]], standalone_mode=False))
+"""
+"""The command, of a cluster of 200 topics that answers at once."""
 
 
 def topics(count: int) -> Iterator[str]:
@@ -60,6 +73,11 @@ def print_audits(programs: Sequence[Sequence[str]], searches_many: bool) -> None
         many = (str(server), str(listing), *RELEASE)
         for name, arguments, has_search in (("one topic", ONE, True), ("200 topics, 10 groups", many, searches_many)):
             for at, program in enumerate(programs):
+                if arguments is many:
+                    live = [str(Path(program[0]).with_name("python")), "-c", LIVE]
+                    cache, whose = tempfile.mkdtemp(dir=folder), f"200 topics of a cluster{', before' if at else ''}"
+                    print(f"{whose + ': what ships':<44}{timed(live, ['--quiet'], cache)}", flush=True)
+                    print(f"{whose + ': again':<44}{timed(live, ['--quiet'], cache)}", flush=True)
                 cache, ships = tempfile.mkdtemp(dir=folder), is_shipping(program)
                 whose = f"{name}{', before' if at else ''}"
                 if ships:

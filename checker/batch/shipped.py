@@ -16,12 +16,12 @@ import json
 import lzma
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import AckedError, SpecUnreadable
-from acked.base.files import read_bytes, sources_hash
+from acked.base.files import PACKAGE, read_bytes, sources_hash
 from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.question.result import ActionCount, StopReason
@@ -30,8 +30,10 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.tracings import Tracings
 
 _FORMAT = "acked-shipped/1"
-_TRACED = ("model", "invariants", "checker/question", "checker/spec", "checker/symmetry")
-"""Sources that make expressions of a question."""
+_TRACED = ("model/formulas", "model/language", "model/partition", "invariants/partition", "checker/question", "checker/spec",
+           "checker/symmetry")  # fmt: skip
+_TRACED_ALONE = ("model/ranks.py", "invariants/property.py", "invariants/quantifiers.py")
+"""Sources that make expressions of a question about `partition`, folders and modules: no other protocol's rules."""
 
 _PRINT = 32
 """Digits of a fingerprint that are kept."""
@@ -40,9 +42,11 @@ _Row = list[Any]
 _Key = tuple[object, ...]
 
 
+@cache
 def stamp() -> str:
     """What the expressions of questions are made by, as a hash."""
-    return sources_hash(_TRACED)
+    alone = (hashlib.sha256((PACKAGE / name).read_bytes()).hexdigest() for name in _TRACED_ALONE)
+    return hashlib.sha256("\0".join([sources_hash(_TRACED), *alone]).encode()).hexdigest()
 
 
 class ShippedAnswers:

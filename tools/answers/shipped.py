@@ -2,9 +2,10 @@
 
     python tools/answers/shipped.py [--jobs N] [--minutes N] [--deeper STATES] [--list]
 
-Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first; what was searched is
-kept in build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only what a change of the model made
-another question. At the end, and after `--minutes`, everything is packed. `--deeper` searches what is undecided of three
+Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first. What ships counts,
+and what was searched since is kept in build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only
+what a change of the model made another question. At the end, and after `--minutes`, everything is packed: with `--minutes 0`
+what ships is compared with the model as it is, and nothing searched. `--deeper` searches what is undecided of three
 replicas, two of them in sync, and acks=all, with so many states.
 """
 
@@ -32,7 +33,7 @@ from acked.base.files import replace_text  # noqa: E402
 from acked.base.plain import from_plain, to_plain  # noqa: E402
 from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Outcome, Task  # noqa: E402
-from acked.checker.batch.shipped import pack, stamp  # noqa: E402
+from acked.checker.batch.shipped import ShippedAnswers, pack, stamp  # noqa: E402
 from acked.checker.question.result import StopReason  # noqa: E402
 from acked.cluster.vocabulary import keys  # noqa: E402
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, SettingEntry  # noqa: E402
@@ -50,14 +51,16 @@ RELEASES: Sequence[tuple[str, str, str | None]] = (
 
 _ALL = {keys.ACKS: "all", keys.IDEMPOTENCE: "true"}
 _ONE = {keys.ACKS: "1", keys.IDEMPOTENCE: "false"}
+_UNCLEAN = {keys.UNCLEAN: "true"}
 SETTINGS: Sequence[tuple[int, int, Mapping[str, str]]] = (
     (3, 2, _ALL), (3, 1, _ALL), (3, 2, _ONE), (3, 1, _ONE), (1, 1, _ALL), (1, 1, _ONE), (2, 1, _ALL), (2, 1, _ONE),
-    (2, 2, _ALL), (3, 3, _ALL), (3, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 2, {keys.ACKS: "all", keys.IDEMPOTENCE: "false"}),
-    (3, 2, {keys.ACKS: "0", keys.IDEMPOTENCE: "false"}), (3, 1, {**_ALL, keys.UNCLEAN: "true"}),
-    (2, 1, {**_ALL, keys.UNCLEAN: "true"}), (2, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 3, {**_ALL, keys.UNCLEAN: "true"}),
-    (3, 1, {**_ONE, keys.UNCLEAN: "true"}), (5, 3, _ALL), (5, 2, _ALL),
+    (2, 2, _ALL), (2, 2, _ONE), (3, 3, _ALL), (3, 3, _ONE), (3, 2, _ALL | _UNCLEAN), (3, 2, _ONE | _UNCLEAN),
+    (3, 2, {keys.ACKS: "all", keys.IDEMPOTENCE: "false"}), (3, 2, {keys.ACKS: "0", keys.IDEMPOTENCE: "false"}),
+    (3, 1, _ALL | _UNCLEAN), (3, 1, _ONE | _UNCLEAN), (2, 1, _ALL | _UNCLEAN), (2, 1, _ONE | _UNCLEAN),
+    (2, 2, _ALL | _UNCLEAN), (2, 2, _ONE | _UNCLEAN), (3, 3, _ALL | _UNCLEAN), (3, 3, _ONE | _UNCLEAN), (5, 3, _ALL),
+    (5, 2, _ALL),
 )  # fmt: skip
-"""Replicas, min.insync.replicas, and what else is set."""
+"""Replicas, min.insync.replicas, and what else is set; a running cluster's topics are asked about with acks=1, too."""
 
 ALONE = replace(BY_DEFAULT, besides=(), of_loss_besides=())
 """What is asked besides: the question of lost records alone, whose search has no consumer."""
@@ -80,13 +83,14 @@ def in_words(case: Case) -> str:
 
 
 class Kept:
-    """What was searched, in a file of lines, in place of the cache of answers."""
+    """What ships and what was searched since, in a file of lines, in place of the cache of answers."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.answers: dict[Task, Outcome] = {}
         self.asked: dict[Task, None] = {}
         self._tracings = Tracings()
+        self._ships = ShippedAnswers(SHIPPED)
         KEPT.parent.mkdir(exist_ok=True)
         lines = KEPT.read_text().splitlines() if KEPT.exists() else []
         for line in lines:
@@ -102,7 +106,11 @@ class Kept:
     def get(self, task: Task) -> Outcome | None:
         """What was found before."""
         self.asked[task] = None
-        return self.answers.get(task)
+        return self.known(task)
+
+    def known(self, task: Task) -> Outcome | None:
+        """The same, of what nobody asks for now."""
+        return self.answers.get(task) or self._ships.get(task)
 
     def put(self, task: Task, outcome: Outcome) -> None:
         """Keeps what was found, if any machine would have found it."""
@@ -111,14 +119,15 @@ class Kept:
             with KEPT.open("a") as file:
                 file.write(_line(task, outcome))
 
-    def pack(self) -> int:
-        """Writes the file that ships; its bytes."""
+    def pack(self) -> str:
+        """Writes the file that ships, and says how large it is."""
         best: dict[Task, tuple[Task, Outcome]] = {}
-        for task, outcome in sorted(self.answers.items(), key=lambda item: _decides(item[1])):
+        shipped = ((task, outcome) for task in self._ships.tasks if (outcome := self._ships.get(task)) is not None)
+        for task, outcome in sorted([*shipped, *self.answers.items()], key=lambda item: _decides(item[1])):
             best[replace(task, max_states=None)] = task, outcome
         packed = pack(best.values())
         SHIPPED.write_bytes(packed)
-        return len(packed)
+        return f"{len(best):,} answers, {len(packed):,} bytes"
 
 
 def _line(task: Task, outcome: Outcome) -> str:
@@ -153,9 +162,9 @@ def deepen(kept: Kept, runner: KeptProcesses, states: int) -> None:
     for case in (case for case in cases() if case[:3] == SETTINGS[0]):
         kept.asked.clear()
         ask(case, kept, runner)
-        bounded = [task for task in kept.asked if task in kept.answers and not _decides(kept.answers[task])]
+        bounded = [task for task in kept.asked if (known := kept.known(task)) is not None and not _decides(known)]
         tasks = [replace(task, max_states=states) for task in bounded]
-        tasks = [task for task in tasks if task not in kept.answers]
+        tasks = [task for task in tasks if kept.known(task) is None]
         for answered in answer_all(tasks, runner):
             outcome, task = answered.outcome, tasks[answered.task]
             if outcome is not None and _decides(outcome):
@@ -187,9 +196,9 @@ def main() -> None:
             audit = ask(case, kept, runner)
             undecided = 0 if audit is None else sum(one.reply is AuditVerdict.UNDECIDED for one in audit.answers)
             said = "refused" if audit is None else f"{len(audit.answers)} cells, {undecided} undecided"
-            print(f"{at}/{len(every)} {in_words(case)}: {said}; {len(kept.answers):,} answers, "
+            print(f"{at}/{len(every)} {in_words(case)}: {said}; {len(kept.answers):,} searched, "
                   f"{time.monotonic() - begin:,.0f} s", flush=True)  # fmt: skip
-    print(f"{SHIPPED.relative_to(ROOT)}: {len(kept.answers):,} answers, {kept.pack():,} bytes")
+    print(f"{SHIPPED.relative_to(ROOT)}: {kept.pack()}")
 
 
 if __name__ == "__main__":

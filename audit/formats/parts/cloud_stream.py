@@ -26,7 +26,8 @@ _STREAM = "spring.cloud.stream."
 _KAFKA = f"{_STREAM}kafka."
 _STREAMS = f"{_KAFKA}streams."
 _OWN = {"requiredacks": keys.ACKS, "replicationfactor": REPLICATION_FACTOR}
-_MEANINGS = {**_OWN, "topicreplicationfactor": REPLICATION_FACTOR, "adminreplicationfactor": REPLICATION_FACTOR}
+_MEANINGS = {**_OWN, keys.ACKS: keys.ACKS, "topicreplicationfactor": REPLICATION_FACTOR,
+             "adminreplicationfactor": REPLICATION_FACTOR}  # fmt: skip
 """Names of the binder's own that decide, as they may be misspelt or stand where none is read."""
 _LIKENESS = 0.84
 _EVERY = "bindings:*"

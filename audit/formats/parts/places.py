@@ -112,6 +112,8 @@ def find_suspects(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterato
     elif isinstance(node, Text):
         if (named := setting_within(node.value)) is not None:
             yield whose.suspect(".".join(path) or named, node.value, node.line, named)
+        elif (means := _swallowed(node.value, path)) is not None:
+            yield whose.suspect(node.value, "", node.line, means)
         elif _OVERRIDE.search(node.value):
             yield whose.suspect("--replication-factor", node.value, node.line, "replication.factor")
         elif path and path[-1] in ("name", "key") and (means := likely_setting_elsewhere(node.value, path)) is not None:
@@ -121,6 +123,15 @@ def find_suspects(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterato
             yield from find_suspects(whose, item, path)
     else:
         yield from find_suspects_in(whose, node.fields, path)
+
+
+_ITEM = re.compile(r"\s- (?P<name>[\w.\-]+)[=:]")
+
+
+def _swallowed(text: str, path: Sequence[str]) -> str | None:
+    """The setting of a list's item that a text before it goes on with, as a wrong indentation makes it."""
+    found = (likely_setting_elsewhere(item["name"], path) for item in _ITEM.finditer(text))
+    return next(filter(None, found), None)
 
 
 def find_suspects_in(whose: Whose, fields: Iterable[Field], path: Sequence[str] = ()) -> Iterator[SettingEntry]:

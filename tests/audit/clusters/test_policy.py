@@ -6,6 +6,7 @@ import json
 import tomllib
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,9 @@ def audited(*topics: str, acks: str = "1", unit: str = "") -> list[Audited]:
     return audit_groups([TopicGroup(topics, given, unit=unit)], asked)
 
 
+of_some = partial(judge, is_whole=False)
+
+
 def words(judged: Judgement) -> list[str]:
     return [line.in_words for line in judged.lines]
 
@@ -128,36 +132,54 @@ def words(judged: Judgement) -> list[str]:
 def test_an_accepted_risk_is_green_until_its_day_is_over_and_red_after_it(tmp_path: Path) -> None:
     read = policy(tmp_path)
     found = audited("clicks-eu", "clicks-us", unit="eu")
-    before = judge(read, found, date(2027, 1, 31))
+    before = of_some(read, found, date(2027, 1, 31))
     assert before.verdict is AuditVerdict.NO
     assert words(before) == [
         "eu: clicks-eu, eu: clicks-us: loss (clean) is yes, accepted until 2027-01-31: they are counted again at night"
     ]
-    after = judge(read, found, date(2027, 2, 1))
+    after = of_some(read, found, date(2027, 2, 1))
     assert after.verdict is AuditVerdict.YES
     assert "was accepted until 2027-01-31 (they are counted again at night): decide anew" in words(after)[0]
-    assert judge(read, audited("other", unit="eu"), date(2027, 1, 1)).verdict is AuditVerdict.YES
+    assert of_some(read, audited("other", unit="eu"), date(2027, 1, 1)).verdict is AuditVerdict.YES
 
 
 @pytest.mark.slow
 def test_what_was_not_asked_is_undecided_and_what_is_accepted_for_nothing_is_said(tmp_path: Path) -> None:
     read = policy(tmp_path)
-    kept = judge(read, audited("clicks", acks="all", unit="eu"), date(2027, 1, 1))
+    kept = of_some(read, audited("clicks", acks="all", unit="eu"), date(2027, 1, 1))
     assert kept.verdict is AuditVerdict.NO
     assert words(kept) == [f"loss of clicks* is accepted and does not happen: remove it from {read.file}"]
-    undecided = judge(read, audited("orders", acks="all"), date(2027, 1, 1))
+    undecided = of_some(read, audited("orders", acks="all"), date(2027, 1, 1))
     assert undecided.verdict is AuditVerdict.UNDECIDED
     assert words(undecided) == ["orders: duplicates (clean) is undecided"]
     refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, "it may not be read")]
-    assert judge(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
+    assert of_some(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
 
 
 def test_a_broker_that_is_down_is_undecided_only_for_topics_that_no_other_broker_answers_for(tmp_path: Path) -> None:
     read = policy(tmp_path)
     reason = "the settings of broker 2 are not known: it does not run"
     down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, reason)
-    assert judge(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
-    assert judge(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
+    assert of_some(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
+    assert of_some(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
+
+
+def test_what_is_required_of_topics_that_are_not_there_is_said_where_all_are_known(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+
+    def told(*topics: str, unit: str = "", is_whole: bool = True) -> list[tuple[str, int | None, AuditVerdict]]:
+        found = [Audited(TopicGroup(topics, gather([]), unit=unit, refusal="unread"), None, None, "unread")]
+        lines = judge(read, found, date(2027, 1, 1), is_whole).lines
+        return [(line.in_words, line.judged.line, line.judged.verdict) for line in lines if not line.topics]
+
+    end = f"of which something is required: correct {read.file}"
+    assert told("payments", "orders-1", unit="eu") == []
+    assert told("paymnets", "orders-1", unit="eu") == [(f"no topic is called payments, {end}", 1, AuditVerdict.NO)]
+    assert told("payments", unit="us") == [
+        (f"no topic is called orders*, {end}", 1, AuditVerdict.NO), (f"no topic of eu is called *, {end}", 5, AuditVerdict.NO)
+    ]  # fmt: skip
+    assert told("paymnets", unit="us", is_whole=False) == []
+    assert told("", unit="eu") == []  # Settings of every topic: nobody knows what they are called.
 
 
 @pytest.mark.slow
@@ -168,8 +190,8 @@ def test_settings_that_were_read_and_cannot_be_asked_about_are_undecided_whateve
     lacking = "the settings of broker 2 are not known: it does not run"
     down = Audited(replace(group, refusal=lacking), None, None, lacking)
     refused = Audited(group, None, None, "one file says 3.5 and another 3.6")
-    assert judge(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
-    assert judge(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
+    assert of_some(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert of_some(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
 
 
 @pytest.mark.slow
@@ -180,8 +202,8 @@ def test_what_is_lost_on_the_way_of_an_upgrade_is_not_kept(tmp_path: Path) -> No
     [asked] = today.audit.answers
     way = UpgradeAnswer(asked.question, asked.faults, replies, (), None, None, None)
     found = replace(today, upgrade=Upgrade(release("2.6"), release("2.8.0"), "zookeeper", {}, (way,), is_sampled=False))
-    assert judge(policy(tmp_path), [today], date(2028, 1, 1)).verdict is AuditVerdict.NO
-    assert judge(policy(tmp_path), [found], date(2028, 1, 1)).verdict is AuditVerdict.YES
+    assert of_some(policy(tmp_path), [today], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert of_some(policy(tmp_path), [found], date(2028, 1, 1)).verdict is AuditVerdict.YES
 
 
 def test_the_schema_that_ships_is_the_one_of_the_table() -> None:

@@ -15,10 +15,11 @@ from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import Shown
 from acked.audit.commands.summary import MOST_LINES, print_summary
 from acked.audit.decision.gather import recognise
+from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import cells_of, since
 from acked.audit.reports.terminal import few_of_each, legend, print_audit
 from acked.audit.reports.topics import print_topics
-from acked.audit.reports.view import AuditView, CauseView, TopicsView, View
+from acked.audit.reports.view import AuditView, CauseView, PolicyLineView, PolicyView, TopicsView, View
 from acked.reports.console import open_console
 from tests.audit.made import NO, UNDECIDED, YES, answer, audit, finding, group, groups
 
@@ -46,6 +47,17 @@ def many(count: int, per_group: int, **others: object) -> TopicsView:
         reply = "yes" if at < count // 2 else "undecided" if at < count - 1 else "no"
         found.append((tuple(f"a-topic-with-a-long-name-{at}-{number}" for number in range(per_group)), one(reply)))
     return groups(*found, verdict=YES, verdict_in_words="FAIL: " + ", ".join(f"group {at}" for at in range(count)), **others)
+
+
+def test_by_a_policy_what_is_not_kept_has_its_cause_too() -> None:
+    told = tuple(PolicyLineView(verdict, text, (text.partition(":")[0],), AuditQuestion.LOSS, "clean") for verdict, text in
+                 ((YES, "orders: loss (clean) is yes"), (NO, "clicks: loss (clean) is yes, accepted")))  # fmt: skip
+    policy = PolicyView("acked.toml", YES, "FAIL: by it", told)
+    shown = lines(groups((("clicks",), one("yes")), (("orders",), one("yes")), policy=policy))
+    at = shown.index("✗ orders: loss (clean) is yes")
+    assert shown[at + 1 : at + 3] == [
+        "    cause: min.insync.replicas=1 (server.properties:4)", "✓ clicks: loss (clean) is yes, accepted"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 120, 200])

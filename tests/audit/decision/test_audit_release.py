@@ -191,6 +191,12 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     for rule, switches in rules.items():
         off = {switch.name: 0 for switch in switches}
         assert fingerprint(**{**constants, **off, rule: 0}) == fingerprint(**{**constants, **off, rule: 1}), rule
+    for unclean in (0, 1):
+        asked = [fingerprint(min_insync_replicas=least, strict_min_isr=0, acks=settings.ACKS_1, unclean_election=unclean)
+                 for least in (1, 2)]  # fmt: skip
+        assert asked[0] == asked[1], "nobody asks how many are in sync"
+        more = [fingerprint(min_insync_replicas=least, strict_min_isr=1, unclean_election=unclean) for least in (2, 3)]
+        assert more[0] == more[1], "no more than there are"
     for switch in NEEDS[settings.assignment_keeps_elr]:
         on = {"eligible_leader_replicas": 1, switch.name: 1}
         assert fingerprint(**on, assignment_keeps_elr=0) != fingerprint(**on, assignment_keeps_elr=1), "it needs one of them"

@@ -1,0 +1,90 @@
+"""Questions that a proof for all constants covers are no, whatever a search saw; others are left as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from acked.audit.decision.faults import read_faults
+from acked.audit.decision.joint import Searches, is_by_proof, is_proved, with_proof
+from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
+from acked.audit.decision.settings import configure
+from acked.audit.reports.view import DecidedBy
+from acked.base.release import release
+from acked.checker.batch.local import answer_all
+from acked.checker.batch.outcome import Task
+from acked.checker.question.result import StopReason, Verdict
+from acked.cluster.vocabulary.entry import SettingEntry
+from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
+from tools.proofs import PROVED, proved
+
+SAFE = {"replication.factor": "3", "min.insync.replicas": "2", "acks": "all", "enable.idempotence": "true"}
+LOSS, ORDER = AuditQuestion.LOSS, AuditQuestion.REORDERING
+
+
+def asked(question: AuditQuestion, faults: str, version: str = "4.1", plane: str = "kraft", **other: str) -> Task:
+    values = {**SAFE, **({"eligible.leader.replicas.version": "1"} if version >= "4.1" else {}),
+              **{key.replace("_", "."): value for key, value in other.items()}}  # fmt: skip
+    given = gather([SettingEntry(key, value, "f", at) for at, (key, value) in enumerate(values.items(), 1)])
+    (sized,) = (one for one in QUESTIONS if one.asked is question)
+    return task_of(sized, configure(given, release(version), plane), Assumptions(), read_faults(faults))
+
+
+def test_audits_take_what_the_table_of_releases_has() -> None:
+    assert PROVED.read_text("utf-8") == proved()
+
+
+@pytest.mark.parametrize(("question", "faults", "version", "plane"), [
+    (LOSS, "clean", "3.9.1", "kraft"), (LOSS, "none,zombies", "4.1", "kraft"), (LOSS, "none,zombies", "4.4", "kraft"),
+    (LOSS, "one-machine", "4.4", "kraft"), (LOSS, "clean,zombies", "3.7", "zookeeper"), (LOSS, "outside-isr", "3.6", "kraft"),
+    (ORDER, "none,zombies", "3.9.1", "kraft"), (ORDER, "one-machine", "4.1", "kraft"),
+    (AuditQuestion.DUPLICATES, "none,zombies", "4.4", "kraft"),
+])  # fmt: skip
+def test_what_is_proved_of_a_release_covers_its_questions(
+    question: AuditQuestion, faults: str, version: str, plane: str
+) -> None:
+    assert is_proved(asked(question, faults, version, plane))
+
+
+@pytest.mark.parametrize(("question", "faults", "version", "other"), [
+    (LOSS, "none,zombies", "4.1", {"acks": "1", "enable_idempotence": "false"}),
+    (LOSS, "none,zombies", "4.1", {"unclean_leader_election_enable": "true"}),
+    (LOSS, "none,zombies", "4.1", {"enable_idempotence": "false"}),
+    (LOSS, "one-machine", "3.9.1", {}), (LOSS, "one-machine", "4.1", {"min_insync_replicas": "1"}),
+    (LOSS, "one-machine", "4.1", {"replication_factor": "1", "min_insync_replicas": "2"}),
+    (LOSS, "one-lossy", "4.1", {}), (LOSS, "lossy", "4.1", {}), (LOSS, "empty-disk", "4.1", {}),
+    (LOSS, "none,moves", "4.4", {}), (LOSS, "clean,producer-restart", "4.1", {}), (LOSS, "clean", "2.8.0", {}),
+    (AuditQuestion.VANISHING, "none,zombies", "4.1", {}), (AuditQuestion.WRITES, "clean", "4.1", {}),
+])  # fmt: skip
+def test_no_proof_covers_what_goes_beyond_it(
+    question: AuditQuestion, faults: str, version: str, other: dict[str, str]
+) -> None:
+    plane = "zookeeper" if version < "3" else "kraft"
+    assert not is_proved(asked(question, faults, version, plane, **other))
+
+
+@pytest.mark.slow
+def test_a_search_that_met_its_bound_is_decided_by_the_proof_and_says_so() -> None:
+    for question in (LOSS, ORDER):
+        bounded = replace(asked(question, "none,zombies"), max_states=2_000)
+        (raw,) = (one.outcome for one in answer_all([bounded], KEPT))
+        assert raw is not None
+        assert raw.verdict is Verdict.INCOMPLETE
+        searches = Searches(KEPT)
+        searches.decide([bounded])
+        found = searches[bounded].outcome
+        assert found is not None
+        assert (found.verdict, found.stopped, is_by_proof(found)) == (Verdict.HOLDS, StopReason.MAX_STATES, True)
+        assert (DecidedBy.of(found), DecidedBy.of(raw)) == (DecidedBy.PROOF, DecidedBy.SEARCH)
+        assert with_proof(replace(bounded, asked=replace(bounded.asked, properties=("ReadsStay",))), raw) == raw
+
+
+@pytest.mark.slow
+def test_where_a_proof_covers_a_question_a_search_to_the_end_finds_nothing_either() -> None:
+    places = ((LOSS, "clean", "3.9.1", "zookeeper"), (LOSS, "one-machine", "4.1", "kraft"), (ORDER, "clean", "4.4", "kraft"))
+    tasks = [asked(*place, replication_factor="2") for place in places]
+    assert all(map(is_proved, tasks))
+    outcomes = [one.outcome for one in answer_all(tasks, KEPT)]
+    assert [outcome and outcome.verdict for outcome in outcomes] == [Verdict.HOLDS] * 3
