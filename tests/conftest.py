@@ -8,16 +8,22 @@ is told what random protocols met.
 from __future__ import annotations
 
 import gc
+import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache as once
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 import hypothesis
 import pytest
 
+from acked.base import processes
+from acked.checker.spark.session import SparkDriver
+from tests.forked import SECONDS, forking, forks_workers
 from tests.kept import KEYS, lend, take_back
-from tests.sharing import made_once
+from tests.sharing import lasting_spark, made_once
 
 gc.set_threshold(50_000, 10, 10)  # Most of what is imported, collected and traced stays: looking through it takes long.
 
@@ -35,6 +41,34 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("ACKED_CACHE_KEY", raising=False)
         yield place
     take_back(place)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def forked_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Processes that are dealt tasks are forked, from the first on that a test asks for; see `started_workers`."""
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        server = once(lambda: stack.enter_context(forking(tmp_path_factory.mktemp("forked"))))
+        patch.setattr(processes, "subprocess", forks_workers(server))
+        yield
+
+
+@pytest.fixture
+def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that are dealt tasks are started, as they are for users."""
+    monkeypatch.setattr(processes, "subprocess", subprocess)
+
+
+@pytest.fixture(scope="session")
+def lent_driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], SparkDriver]]:
+    """See `driver`."""
+    with lasting_spark(tmp_path_factory.mktemp("spark") / "spark.log") as lend:
+        yield lend
+
+
+@pytest.fixture
+def driver(lent_driver: Callable[[], SparkDriver]) -> SparkDriver:
+    """Spark on two threads of this process, one for all tests that need no other."""
+    return lent_driver()
 
 
 MARKED = ("slow", "long", "real", "spark", "browser")
@@ -68,7 +102,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 def processor_seconds() -> float:
     """What this process and those that it has waited for have taken of the processor, in seconds."""
-    return sum(getrusage(who).ru_utime + getrusage(who).ru_stime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+    return sum(SECONDS) + sum(getrusage(who).ru_utime + getrusage(who).ru_stime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,9 +1,10 @@
-"""`acked` as a command in processes of its own, which are forked instead of started: to import everything takes longest.
+"""Processes of acked that are forked instead of started: commands, and those that commands deal tasks to.
 
     python -P tests/forked.py FOLDER
 
-serves whoever runs FOLDER/acked, until it is killed, and says so in a line. What it forks has the arguments, the folder, the
-variables and the streams of the caller, to whom its exit code goes back.
+serves whoever runs FOLDER/acked, and every `ProcessPool` that is told to (`forks_workers`), until it is killed, and says so
+in a line: to import everything takes longer than most answers. What it forks has the arguments, the folder, the variables and
+the streams of the caller, who hears its number, and its exit code when it ends.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ import gc
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 CALL = """\
 #!{python} -IS
@@ -28,17 +32,30 @@ with socket.socket(socket.AF_UNIX) as server:
     asked = repr((sys.argv, os.getcwd(), dict(os.environ))).encode()
     socket.send_fds(server, [len(asked).to_bytes(8, "big")], [0, 1, 2])
     server.sendall(asked)
-    sys.exit(server.recv(1)[0])
+    told = server.makefile("rb").read(24)
+    sys.exit(int.from_bytes(told[12:16], "big", signed=True) % 256)
 """
-IMPORTS = ("commands.check", "commands.find", "commands.view", "commands.gate", "audit.commands.audit")
-"""What most commands import, below `acked`; it has no threads yet, so that it can be forked."""
+TOLD = struct.Struct(">id")
+"""First the number of what was forked, then its exit code, and the processor seconds that it has taken."""
+
+WORKER = "-"
+"""In place of a command: who answers tasks is called for, and where to look for what it imports."""
+
+SECONDS: list[float] = []
+"""What the workers that have ended took of the processor, of whom the system tells this process nothing."""
+
+IMPORTS = (
+    "commands.check", "commands.find", "commands.view", "commands.gate", "audit.commands.audit",
+    "checker.solver.engine", "checker.allconstants.lemma_search",
+)  # fmt: skip
+"""What most commands and those who answer their tasks import, below `acked`; no threads yet, so that it can be forked."""
 
 
 @contextmanager
 def forking(folder: Path) -> Iterator[Path]:
     """A folder with the command, which is answered within the block."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    server = [sys.executable, "-P", __file__, str(folder)]
+    server = [sys.executable, "-P", __file__, str(folder), "acked.base.processes"]
     with subprocess.Popen(server, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
@@ -48,8 +65,55 @@ def forking(folder: Path) -> Iterator[Path]:
             process.kill()
 
 
+class Forked:
+    """A process that answers tasks, as `ProcessPool` uses the ones that it starts."""
+
+    def __init__(self, folder: Path) -> None:
+        asked = repr(([WORKER, *sys.path], os.getcwd(), dict(os.environ))).encode()
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(str(folder / "calls"))
+        (stdin, mine), (its, stdout) = os.pipe(), os.pipe()
+        with open(os.devnull, "wb") as nowhere:
+            socket.send_fds(self._server, [len(asked).to_bytes(8, "big")], [stdin, stdout, nowhere.fileno()])
+        os.close(stdin)
+        os.close(stdout)
+        self._server.sendall(asked)
+        self.stdin, self.stdout = os.fdopen(mine, "wb"), os.fdopen(its, "rb")
+        self.pid, _ = self._hear()
+        self._code: int | None = None
+
+    def _hear(self) -> tuple[int, float]:
+        number, seconds = TOLD.unpack(self._server.recv(TOLD.size, socket.MSG_WAITALL))
+        return number, seconds
+
+    def wait(self) -> int:
+        """Its exit code, as `Popen` tells it."""
+        if self._code is None:
+            self._code, taken = self._hear()
+            self._server.close()
+            SECONDS.append(taken)
+        return self._code
+
+    def kill(self) -> None:
+        """Ends it, if it has not ended."""
+        if self._code is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # It has ended, and nobody has asked for its code yet.
+
+
+def forks_workers(folder: Callable[[], Path]) -> SimpleNamespace:
+    """What `ProcessPool` is to take for `subprocess`, so that its processes are forked by the server of a folder."""
+
+    def start(_: Sequence[str], **streams: Any) -> Forked:
+        return Forked(folder())
+
+    return SimpleNamespace(Popen=start, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+
+
 def serve(folder: Path) -> None:
-    """Forks for every call; returns in what was forked, which has become the process of the command."""
+    """Forks for every call; returns in what was forked, which has become the process that was called for."""
     gc.disable()
     for name in IMPORTS:
         import_module(f"acked.{name}")
@@ -60,7 +124,7 @@ def serve(folder: Path) -> None:
         listening.listen()
         (folder / "acked").write_text(CALL.format(python=sys.executable, address=str(folder / "calls")), "utf-8")
         (folder / "acked").chmod(0o755)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Nobody waits for those that wait for the commands.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Nobody waits for those that wait for what was forked.
         print("ready", flush=True)
         while True:
             call, _ = listening.accept()
@@ -72,13 +136,19 @@ def serve(folder: Path) -> None:
 
 
 def answer(call: socket.socket) -> None:
-    """Forks the process of a command, in which it returns, and sends its exit code."""
+    """Forks the process that was called for, in which it returns, and sends its number and its exit code."""
     size, streams, _, _ = socket.recv_fds(call, 8, 3)
     with call.makefile("rb") as reading:
         arguments, place, variables = literal_eval(reading.read(int.from_bytes(size, "big")).decode())
     if child := os.fork():
-        _, status = os.waitpid(child, 0)
-        call.sendall(bytes([os.waitstatus_to_exitcode(status) % 256]))
+        for stream in streams:
+            os.close(stream)  # Who reads there is to hear when the child ends.
+        call.sendall(TOLD.pack(child, 0))
+        _, status, used = os.wait4(child, 0)
+        try:
+            call.sendall(TOLD.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime))
+        except OSError:
+            pass  # Nobody waits for it.
         os._exit(0)
     call.close()
     for number, stream in enumerate(streams):
@@ -92,6 +162,17 @@ def answer(call: socket.socket) -> None:
     sys.argv[:] = arguments
 
 
+def main(folder: Path) -> int:
+    """Serves; in what was forked, the exit code of the command, or of who answers tasks."""
+    serve(folder)
+    processes = import_module("acked.base.processes")
+    if sys.argv[0] == WORKER:
+        sys.path[:] = sys.argv[1:]
+        processes.serve()
+        return 0
+    processes.subprocess = forks_workers(lambda: folder)  # type: ignore[attr-defined]
+    return int(import_module("acked.__main__").main())
+
+
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
-    sys.exit(import_module("acked.__main__").main())
+    sys.exit(main(Path(sys.argv[1])))

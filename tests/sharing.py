@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from acked.checker.batch.local import BatchLimits, KeptProcesses
+from acked.checker.spark.session import SparkDriver, SparkSettings
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -34,6 +35,28 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
         yield place
+
+
+@contextmanager
+def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
+    """What gives the one Spark driver on two threads, which goes on from module to module: Java's start takes longer.
+
+    A process has room for one context: the driver ends where somebody starts another one, and is started again after that.
+    """
+    mine = SparkDriver(SparkSettings("local[2]"), log)
+    begin = SparkDriver.__enter__
+
+    def enter(other: SparkDriver) -> SparkDriver:
+        mine.stop()
+        return begin(other)
+
+    def lend() -> SparkDriver:
+        return mine if mine.context is not None else begin(mine)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SparkDriver, "__enter__", enter)
+        yield lend
+    mine.stop()
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -37,22 +36,16 @@ def check(*arguments: str | Path, code: int = 0, **variables: str) -> dict[str, 
     return document
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as driver:
-        yield driver
-
-
 @pytest.fixture
-def masters(started: SparkDriver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def masters(driver: SparkDriver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The masters that commands ask in this process; one Java process stands for all of them."""
     asked: list[str] = []
 
-    def driver(settings: SparkSettings, log: Path) -> nullcontext[SparkDriver]:
+    def lent(settings: SparkSettings, log: Path) -> nullcontext[SparkDriver]:
         asked.append(settings.master)
-        return nullcontext(started)
+        return nullcontext(driver)
 
-    monkeypatch.setattr(session, "SparkDriver", driver)
+    monkeypatch.setattr(session, "SparkDriver", lent)
     return asked
 
 

@@ -466,6 +466,7 @@ def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip32
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("started_workers")
 def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
     starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), AllConstantsOptions(search=False))
     assert starved.exit_code == 152

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -17,19 +16,13 @@ from acked.checker.batch.local import Answered, BatchLimits, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.batch.spark import SparkBatch
 from acked.checker.gate.gate import Selection, choose, run_gate
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import SparkDriver
 from tests.checker.spark.spark_cluster import command_of, descendants, kill
 from tests.places import SPECS
 
 pytestmark = pytest.mark.spark
 
 HERE = BatchLimits(2, 1 << 28)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 def batch(driver: SparkDriver, memory: int = 1 << 28) -> SparkBatch:

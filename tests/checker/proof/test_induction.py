@@ -233,6 +233,7 @@ def test_a_killed_solver_is_reported_and_the_others_go_on(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("started_workers")
 def test_a_solver_without_memory_is_reported() -> None:
     result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, Limits(2, 60.0, 64 << 20))
     assert result.verdict is Verdict.INCOMPLETE

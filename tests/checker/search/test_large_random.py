@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from acked.checker.search.local import search
 from acked.checker.shards import compact
 from acked.checker.shards.shard import states_for
 from acked.checker.spark.driver import SparkBounds, SparkSearch
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import SparkDriver
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.search.large_protocols import FEWEST, Large, drawn
 from tests.places import CHECKOUT
@@ -117,12 +117,6 @@ def killed_and_resumed(large: Large, chance: random.Random, folder: Path) -> Res
         result = search(large.question, Bounds(chance.choice((1, 2)), AMPLE), POLICY, None, run)
     assert 0 < result.stored_levels < result.depth, f"seed {large.seed}: nothing to go on from, or nothing to do"
     return result
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 def over_spark(large: Large, driver: SparkDriver, folder: Path, memory: int) -> Result:

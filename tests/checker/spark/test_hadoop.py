@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.hadoop import HadoopRun
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import SparkDriver
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.test_spark import spec
 from tests.checker.toys import answer
@@ -21,12 +20,6 @@ from tests.checker.toys import answer
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 NAME = "kip101"
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 def begun(driver: SparkDriver, uri: str, home: Path, depth: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.jobs import reason_of
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import SparkDriver
 from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import specs_under
 from acked.checker.store.run_directory import RunDirectory
@@ -38,12 +38,6 @@ pytestmark = pytest.mark.spark
 
 BOUNDS = Bounds(workers=2, memory=1 << 30)
 LIMITS = SparkBounds(tasks=2, memory=1 << 28)
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 _FOLDERS = itertools.count()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from acked.checker.search.local import search
 from acked.checker.spark import trace
 from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.meeting import Meeting, TaskLost
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import SparkDriver
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.spark_cluster import kill, python_workers
 from tests.checker.toys import always, answer, ask, counters, overflowing
@@ -31,12 +30,6 @@ pytestmark = pytest.mark.spark
 
 TINY = 100
 """Bytes that hold one state, so that all levels but the first are looked for in files."""
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 @pytest.fixture
