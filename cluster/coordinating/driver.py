@@ -11,7 +11,6 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from acked.cluster.coordinating.members import Members
 from acked.cluster.coordinating.offsets import (
     COMMIT,
     INPUT,
@@ -22,14 +21,13 @@ from acked.cluster.coordinating.offsets import (
     commit_values,
     committed,
 )
-from acked.cluster.coordinating.script import is_late, is_queued, offset_of, values_of
+from acked.cluster.coordinating.script import is_late, offset_of, values_of
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.compare import agrees, value_of
 from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
 from acked.cluster.replicating.producers import Answers, NotAppended
@@ -39,8 +37,7 @@ from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import BrokerGone, PartitionView
 from acked.cluster.wire.codec import write_request
 from acked.cluster.wire.transactional import COORDINATOR_AWAY
-from acked.model.coordinator.settings import expiry
-from acked.model.coordinator.state import ACTIVE, REBALANCING
+from acked.model.coordinator.state import ACTIVE
 
 _COMPACTED = {"cleanup.policy": "compact"}
 _OTHERS = "others"
@@ -59,8 +56,6 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         self.committers = Committers(self.topic, seconds)
         self._fetched: dict[tuple[int, int], Gate] = {}
         """By follower and leader: what holds the answer to a fetch by which the leader has learned the follower's log end."""
-        self.members = Members(cluster, seconds) if prepared.question.instance.constants[expiry.name] else None
-        self._is_old = not is_queued(cluster.plan.release)
         self._others: list[socket.socket] = []
         self._long = write_request(Api.OFFSET_COMMIT, COMMIT, 1, commit_values(_OTHERS, 1, times=_IN_ONE))
         self._plain: tuple[int, int] | None = None
@@ -75,22 +70,18 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         self.topic.create(self.script.order, _COMPACTED)
         first = self.script.order[0]
         self._await_coordinator(first)
-        if self.members is not None:
-            self.members.begin(first)
-            self.committers.mine = self.members.mine
         self.gates.hold_orders(self.brokers)
         fetches = Fetches(self.gates, self.seconds)
         for follower in self.script.order[1:]:
             fetches.ask_epochs(follower, first)
-        if self.cluster.plan.mode is Mode.KRAFT:
-            for broker in self.brokers:
-                self.gates.orders[broker].wait(self.seconds)
+        for broker in self.brokers:
+            self.gates.orders[broker].wait(self.seconds)
         self.topic.begin_lines()
 
     def close(self) -> None:
-        for closed in (*self._others, self.committers, self.members):
-            if closed is not None:
-                closed.close()
+        for client in self._others:
+            client.close()
+        self.committers.close()
         self.cluster.network.lift()
 
     def hurry(self, seconds: float) -> None:
@@ -160,17 +151,9 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         broker = step.arguments["broker"]
         if is_late(self.script.steps, step.index - 1):
             self._keep_busy(broker)
-        truth = self._truth()
-        if self.cluster.plan.mode is not Mode.KRAFT:
-            self._take_order(broker, truth)
-        else:
-            self._follow_metadata(broker, truth)
+        self._follow_metadata(broker, self._truth())
         self._fetched = {pair: gate for pair, gate in self._fetched.items() if broker not in pair}
         self.gates.close_fetches(broker)
-
-    def _take_order(self, broker: int, truth: PartitionView) -> None:
-        order = self.gates.orders[broker]
-        self.gates.take_order(order, broker, OFFSETS, truth.epoch, self.seconds, self.cluster.check)
 
     def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
         gate = self.gates.orders[broker]
@@ -239,29 +222,10 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
 
         wait_for(look, f"that broker {broker} has loaded", self.seconds, self.cluster.check)
         error, offset = last[0]
-        wanted = offset_of(step.after, broker, self._is_old)
+        wanted = offset_of(step.after, broker)
         if error or offset != wanted:
             said = error_name(error) if error else f"offset {offset}"
             raise Parted(f"broker {broker} has loaded, and answers with {said}, in the model with offset {wanted}")
-
-    def _expire(self, step: ScriptStep) -> None:
-        broker = step.arguments["broker"]
-        try:
-            gone = (0, NO_OFFSET)
-            wait_for(lambda: committed(self.cluster, broker, False) == gone, "an end", self.seconds, self.cluster.check)
-        except NotSeen:
-            raise Parted(f"broker {broker} keeps the offset, which expires in the model") from None
-
-    def _of_members(self, step: ScriptStep) -> None:
-        """The group's members ask the broker that leads."""
-        assert self.members is not None
-        leader = self._truth().leader
-        if step.action == "Leave":
-            self.members.leave(leader)
-        elif step.action == "Join":
-            self.members.join(leader)
-        else:
-            self.members.wait(leader, step.before["group"] == REBALANCING)
 
     def _by_itself(self, step: ScriptStep) -> None:
         """Brokers do it as soon as they can."""
@@ -279,8 +243,6 @@ STEPS: Mapping[str, Callable[[CoordinatorDriver, ScriptStep], object]] = {
     "Advance": CoordinatorDriver._advance,
     "Commit": CoordinatorDriver._commit,
     "EndLoad": CoordinatorDriver._end_load,
-    "Expire": CoordinatorDriver._expire,
-    **dict.fromkeys(("Leave", "Join", "LetTimePass"), CoordinatorDriver._of_members),
     **dict.fromkeys(("DoDuty", "Answer"), CoordinatorDriver._by_itself),
 }
 """The actions of the model that have a step here."""
