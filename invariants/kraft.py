@@ -80,6 +80,20 @@ def state_machine_safety(s: State) -> Bool:
 
 
 @promise(
+    "the active controllers, one after the other, act as one that never fails: who decides knows all that was decided before",
+    "what `partition` takes for granted of its controller; KIP-500, KIP-631",
+    _SINCE,
+)
+def controllers_act_as_one(before: State, after: State) -> Bool:
+    """Where more is committed by a step, a leader has committed all of it that holds what was committed before, as it was."""
+
+    def decides(r: Server) -> Bool:
+        return after.server[r].leads & (after.server[r].hw == after.committed.end) & _holds_committed(after, r)
+
+    return implies(after.committed.end > before.committed.end, some(Server, decides))
+
+
+@promise(
     "an epoch and an offset name one record: two logs that have it in common have everything before it in common",
     f"{_RAFT}, Log Matching (§5.3); KAFKA-10527",
     _SINCE,
@@ -182,6 +196,6 @@ ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per
 
 PROPERTIES: tuple[Property, ...] = (
     one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,
-    followed_leaders_stay, removed_voters_stay_out, snapshots_are_taken_up,
+    controllers_act_as_one, followed_leaders_stay, removed_voters_stay_out, snapshots_are_taken_up,
 )  # fmt: skip
 """Every promise of the protocol."""

@@ -161,6 +161,7 @@ _UNCOVERED_FETCHES = (
 _UNCOVERED_ELECTIONS = {
     "voters": "its lemma is about static voters, whose majorities have one in common",
     "initial_voters": "its lemma is about servers all of which are voters",
+    "upgrades": "its lemma is about voters that stay what they are",
     "formats": "a disk that is lost takes the vote with it",
     "quorum_state_lost": "a vote that is lost may be given again",
     "unflushed": "it was not tried there",

@@ -14,7 +14,7 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.audit.decision.questions import AuditVerdict, worst_of
-from acked.audit.quorum.plan import QuorumPlan, QuorumStep, StepKind
+from acked.audit.quorum.plan import QuorumPlan, QuorumStep, StepKind, changes_in
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release
@@ -92,7 +92,7 @@ def audit_quorum(
     plan: QuorumPlan, version: str | None, max_states: int, on_step: Callable[[int, int], None] = lambda done, total: None
 ) -> QuorumAudit:
     """The answers; `SpecUnreadable` for a step that needs a leader where none can be, `ConfigurationError` for a release."""
-    rules = _rules(version, plan.is_dynamic)
+    rules = _rules(version, plan)
     _widest(plan, plan.steps, rules).runs()  # A step that cannot be taken is told before anything is searched.
     asked = []
     for count in range(len(plan.steps) + 1):
@@ -101,15 +101,19 @@ def audit_quorum(
     return QuorumAudit(plan, rules, tuple(asked))
 
 
-def _rules(version: str | None, is_dynamic: bool) -> str:
+def _rules(version: str | None, plan: QuorumPlan) -> str:
     """The newest release that `kraft` tells apart and that is not newer than the one that is meant."""
     if version is None or release(version).name == LATEST:
         return LATEST
-    known = [item for item in VERSIONS if item != LATEST and release(version).since(item)]
-    if not known or (is_dynamic and not release(version).since("3.9")):
-        what, since = ("dynamic voters (KIP-853)", "3.9") if is_dynamic else ("KRaft", VERSIONS[0])
-        raise ConfigurationError(f"Kafka {version} has no {what}, which is new in {since}; name a later --kafka-version")
-    return known[-1]
+    needs = [("KRaft", VERSIONS[0])]
+    if plan.is_dynamic:
+        needs.append(("dynamic voters (KIP-853)", "3.9"))
+    if plan.upgrades:
+        needs.append(("upgrade of kraft.version (KAFKA-16538)", "4.1"))
+    for what, since in needs:
+        if not release(version).since(since):
+            raise ConfigurationError(f"Kafka {version} has no {what}, which is new in {since}; name a later --kafka-version")
+    return [item for item in VERSIONS if item != LATEST and release(version).since(item)][-1]
 
 
 def _ask(plan: QuorumPlan, count: int, rules: str, max_states: int) -> AskedStep:
@@ -145,7 +149,8 @@ class _Course:
             settings.max_epoch.name: max_epoch,
             settings.voters.name: settings.DYNAMIC if plan.is_dynamic else settings.STATIC,
             settings.initial_voters.name: len(plan.voters),
-            settings.changes.name: kinds.count(StepKind.ADD) + kinds.count(StepKind.REMOVE),
+            settings.changes.name: changes_in(steps),
+            settings.upgrades.name: StepKind.UPGRADE in kinds,
             settings.formats.name: kinds.count(StepKind.FORMAT) + 1,
         }
         given = {name: item.value for name, item in kraft.profile(rules, None).items()}
@@ -180,7 +185,12 @@ class _Course:
 
     def _take(self, run: Run, step: QuorumStep) -> Run:
         """A step of the plan; who starts, or stops without having led, leaves nothing behind."""
-        one, leader = self.number[step.controller], self._leader(run)
+        leader = self._leader(run)
+        if step.controller is None:
+            for other in set(self.number.values()) - {leader}:
+                run = self._fire_if(run, f"TellDirectory(leader={leader}, server={other})")
+            return self._fire_step(run, step, f"Upgrade(leader={leader})")
+        one = self.number[step.controller]
         labels = {
             StepKind.ADD: f"AddVoter(leader={leader}, server={one})",
             StepKind.REMOVE: f"RemoveVoter(leader={leader}, server={one})",
@@ -188,13 +198,14 @@ class _Course:
         }
         if step.kind is StepKind.STOP and leader == one:
             labels[StepKind.STOP] = f"Restart(leader={one})"
-        if step.kind not in labels:
-            return run
-        if labels[step.kind] not in self._enabled(run):
+        return self._fire_step(run, step, labels[step.kind]) if step.kind in labels else run
+
+    def _fire_step(self, run: Run, step: QuorumStep, label: str) -> Run:
+        if label not in self._enabled(run):
             raise SpecUnreadable(
                 f"{self.plan.file}:{step.line}: {step.words}: those that run cannot lead or commit; start one before"
             )
-        return self._fire(run, labels[step.kind])
+        return self._fire(run, label)
 
     def _settle(self, run: Run, down: frozenset[int]) -> list[Run]:
         """With a leader, if there can be one, metadata that was acknowledged, and all of it with everybody who runs."""
@@ -223,7 +234,7 @@ class _Course:
                     f"Fetch(follower={one}, leader={leader}, log_end={end})",
                     f"FetchDiverging(follower={one}, leader={leader})",
                 )
-                run = next((self._fire(run, label) for label in labels if label in self._enabled(run)), run)
+                run = self._fire_if(run, *labels)
         return run
 
     # -- states -----------------------------------------------------------------------------------------------------------
@@ -243,6 +254,10 @@ class _Course:
 
     def _fire(self, run: Run, label: str) -> Run:
         return run.then(self.instance, self._enabled(run)[label])
+
+    def _fire_if(self, run: Run, *labels: str) -> Run:
+        """The run with the first of these steps that can be taken."""
+        return next((self._fire(run, label) for label in labels if label in self._enabled(run)), run)
 
     def _packed(self, run: Run, failure: QuorumFailure) -> tuple[int, ...]:
         state = {**self._last(run), "formats_left": int(failure is QuorumFailure.DISK)}

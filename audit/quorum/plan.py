@@ -7,13 +7,14 @@
     start 3
     add-controller 3
 
-The first line names the voters, of the quorum's log (`dynamic`) or of controller.quorum.voters (`static`). What follows a #
-is no part of it.
+The first line names the voters, of the quorum's log (`dynamic`) or of controller.quorum.voters (`static`), which a step
+`upgrade` makes dynamic. What follows a # is no part of it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from itertools import accumulate
@@ -24,7 +25,7 @@ from acked.base.files import read_text
 from acked.model.kraft import settings
 
 _WHAT = "plan of a quorum"
-_FORM = "its first line is like `dynamic 1 2 3` or `static 1 2 3`, and the others are like `stop 3`"
+_FORM = "its first line is like `dynamic 1 2 3` or `static 1 2 3`, and the others are like `stop 3` or `upgrade`"
 
 
 _EPOCHS_AFTER = 2
@@ -33,39 +34,46 @@ _FEW = 3
 
 @unique
 class StepKind(Enum):
-    """What an operator does to a controller."""
+    """What an operator does to a controller, or to all: kraft.version 1 makes static voters dynamic."""
 
     ADD = "add-controller"
     REMOVE = "remove-controller"
     FORMAT = "format"
     STOP = "stop"
     START = "start"
+    UPGRADE = "upgrade"
 
 
 @dataclass(frozen=True)
 class QuorumStep:
-    """One step; `line` is where it stands."""
+    """One step; `line` is where it stands. An upgrade has no controller of its own."""
 
     kind: StepKind
-    controller: int
+    controller: int | None
     line: int
 
     @property
     def words(self) -> str:
         """As it is written."""
-        return f"{self.kind.value} {self.controller}"
+        return self.kind.value if self.controller is None else f"{self.kind.value} {self.controller}"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Who votes, who is stopped, and whose disk is another one than that by which the voters know it, by their ids."""
+    """Who votes, who is stopped, and whose disk is another one than that by which the voters know it, by their ids.
 
+    Static voters know each other by id alone.
+    """
+
+    is_dynamic: bool
     voters: frozenset[int]
     down: frozenset[int] = frozenset()
     replaced: frozenset[int] = frozenset()
 
     def after(self, step: QuorumStep) -> Standing:
         """As it is once a step is done."""
+        if step.controller is None:
+            return replace(self, is_dynamic=True, replaced=frozenset[int]())
         one = {step.controller}
         match step.kind:
             case StepKind.ADD:
@@ -78,10 +86,13 @@ class Standing:
                 return replace(self, down=self.down | one)
             case StepKind.START:
                 return replace(self, down=self.down - one)
+            case StepKind.UPGRADE:
+                return self
 
-    def spare(self, is_dynamic: bool) -> int:
+    @property
+    def spare(self) -> int:
         """How many voters more may stop so that those that run can have a leader; below 0 they cannot have one now."""
-        running = self.voters - self.down - (self.replaced if is_dynamic else frozenset())
+        running = self.voters - self.down - (self.replaced if self.is_dynamic else frozenset())
         return len(running) - (len(self.voters) // 2 + 1)
 
 
@@ -97,7 +108,7 @@ class QuorumPlan:
     @property
     def controllers(self) -> tuple[int, ...]:
         """Every controller that has a part in it, the first voters first; its place is its number in the model."""
-        return tuple(dict.fromkeys([*self.voters, *(step.controller for step in self.steps)]))
+        return tuple(dict.fromkeys([*self.voters, *(one for step in self.steps if (one := step.controller) is not None)]))
 
     @property
     def epochs_after(self) -> int:
@@ -112,7 +123,12 @@ class QuorumPlan:
     @property
     def standings(self) -> tuple[Standing, ...]:
         """How it is before the first step and after each."""
-        return tuple(accumulate(self.steps, Standing.after, initial=Standing(frozenset(self.voters))))
+        return tuple(accumulate(self.steps, Standing.after, initial=Standing(self.is_dynamic, frozenset(self.voters))))
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether static voters become dynamic."""
+        return any(step.kind is StepKind.UPGRADE for step in self.steps)
 
 
 def is_quorum_plan(text: str) -> bool:
@@ -142,10 +158,14 @@ def _lines(text: str) -> list[tuple[int, str]]:
 
 
 def _step(name: str, at: int, line: str) -> QuorumStep:
-    words = "|".join(kind.value for kind in StepKind)
+    if line == StepKind.UPGRADE.value:
+        return QuorumStep(StepKind.UPGRADE, None, at)
+    words = "|".join(kind.value for kind in StepKind if kind is not StepKind.UPGRADE)
     found = re.fullmatch(rf"({words})\s+([0-9]{{1,9}})", line)
     if found is None:
-        raise SpecUnreadable(f"{name}:{at}: {line!r} is no step; a step is one of {words.replace('|', ', ')}, and an id")
+        raise SpecUnreadable(
+            f"{name}:{at}: {line!r} is no step; a step is one of {words.replace('|', ', ')}, and an id, or upgrade"
+        )
     return QuorumStep(StepKind(found[1]), int(found[2]), at)
 
 
@@ -154,7 +174,7 @@ def _check(plan: QuorumPlan) -> None:
     kinds = [step.kind for step in plan.steps]
     sizes = (
         (len(plan.controllers), settings.servers.hi, "controllers"),
-        (kinds.count(StepKind.ADD) + kinds.count(StepKind.REMOVE), settings.changes.hi, "changes of voters"),
+        (changes_in(plan.steps), settings.changes.hi, "changes of voters"),
         # One more disk is lost than the plan formats, and each controller that is stopped may have been the leader.
         (kinds.count(StepKind.FORMAT), settings.formats.hi - 1, "formatted disks"),
         (kinds.count(StepKind.STOP), settings.max_epoch.hi - _EPOCHS_AFTER - 1, "stops"),
@@ -163,16 +183,25 @@ def _check(plan: QuorumPlan) -> None:
         if count > most:
             raise SpecUnreadable(f"{plan.file} has {count} {what}, and at most {most} can be asked about; ask in two plans")
     for step, standing in zip(plan.steps, plan.standings, strict=False):
-        if why := _refusal(plan, step, standing):
+        if why := _refusal(step, standing):
             raise SpecUnreadable(f"{plan.file}:{step.line}: {step.words}: {why}")
 
 
-def _refusal(plan: QuorumPlan, step: QuorumStep, standing: Standing) -> str:
+def changes_in(steps: Iterable[QuorumStep]) -> int:
+    """How many voter sets are written."""
+    return sum(step.kind in (StepKind.ADD, StepKind.REMOVE, StepKind.UPGRADE) for step in steps)
+
+
+def _refusal(step: QuorumStep, standing: Standing) -> str:
     """Why a step cannot be done; nothing if it can."""
     one, voters, is_down = step.controller, standing.voters, step.controller in standing.down
     match step.kind:
-        case StepKind.ADD | StepKind.REMOVE if not plan.is_dynamic:
-            return "static voters are not changed while controllers run (controller.quorum.voters); leave it out"
+        case StepKind.ADD | StepKind.REMOVE if not standing.is_dynamic:
+            return "static voters are not changed while controllers run (controller.quorum.voters); upgrade first"
+        case StepKind.UPGRADE if standing.is_dynamic:
+            return "kraft.version is 1 already; leave it out"
+        case StepKind.UPGRADE if voters & standing.down:
+            return "a voter is stopped, and a leader has to be told all directory ids; start it first"
         case StepKind.ADD if one in voters:
             return "it is a voter, and Kafka refuses to add an id that is one (DUPLICATE_VOTER); remove it first"
         case StepKind.ADD if is_down:

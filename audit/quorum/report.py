@@ -83,7 +83,7 @@ def _name(one: AskedStep) -> str:
 
 
 def _with_spare(audit: QuorumAudit) -> Iterator[tuple[AskedStep, int]]:
-    spares = (standing.spare(audit.plan.is_dynamic) for standing in audit.plan.standings)
+    spares = (standing.spare for standing in audit.plan.standings)
     return zip(audit.asked, spares, strict=True)
 
 

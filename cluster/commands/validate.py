@@ -16,7 +16,7 @@ from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import CONSTANT, Constants, bound, shows
 from acked.reports.shell.output import Output, say
 
-STDIN = "-"
+STDIN, QUORUM_TOPIC = "-", "__cluster_metadata"
 
 if TYPE_CHECKING:
     from acked.cluster.validating.judge import Asked, Judged, Live
@@ -79,6 +79,10 @@ def validate(
     acked kafka validate logs/ -t orders --data copies/ --acknowledged producer.csv
     acked kafka validate logs/ -t orders -t payments --partitions all
     acked kafka validate logs/ -t orders --follow                   while the cluster runs
+    acked kafka validate controllers/ -t __cluster_metadata         the controllers' quorum
+
+    Of the topic __cluster_metadata the controllers' own lines are read, in any layout, for leaders, epochs, high watermarks
+    and voters, and held against promises of `kraft`.
 
     With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
 
@@ -92,6 +96,8 @@ def validate(
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge
 
+    if topics == (QUORUM_TOPIC,):
+        return _validate_quorum(logs, output)
     ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
     asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)
     if partitions is not None or len(topics) > 1:
@@ -108,6 +114,16 @@ def validate(
     )
     if page is not None:
         _write_page(page, judged)
+    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _validate_quorum(logs: tuple[str, ...], output: Output) -> int:
+    """The exit code: 12 if what controllers logged contradicts a promise of `kraft`."""
+    from acked.cluster.reports.observations.quorum import print_quorum, quorum_document
+    from acked.cluster.validating.quorum import judge_quorum
+
+    judged = judge_quorum(logs)
+    output.emit(lambda: quorum_document(judged), lambda console: print_quorum(console, judged))
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
 
 

@@ -17,6 +17,8 @@ from acked.model.kraft.settings import (
     snapshots,
     some_join,
     splits,
+    upgrades,
+    votes_again,
 )
 from acked.model.kraft.state import Change, Disk, EntryId, Epoch, Offset, Server, State, VoterSet
 from acked.model.language.context import literal
@@ -70,9 +72,17 @@ def disk_of(s: State, r: Server, voter: Server) -> Disk:
 
 
 def counts(s: State, r: Server, voter: Server) -> Bool:
-    """The other is a voter as a server has it, with the disk that it has now."""
+    """The other is a voter as a server has it, with the disk that it has now; by its id alone with kraft.version 0."""
     is_member = voters_of(s, r).contains(voter)
-    return is_member & (disk_of(s, r, voter) == s.server[voter].disk) if keeps_directories.on else is_member
+    if not keeps_directories.on:
+        return is_member
+    is_meant = disk_of(s, r, voter) == s.server[voter].disk
+    return is_member & (is_meant | ~reconfigures(s, r)) if upgrades.on else is_member & is_meant
+
+
+def reconfigures(s: State, r: Server) -> Bool:
+    """The server's log has kraft.version 1, which an upgrade writes along with the first voter set (`lastKraftVersion`)."""
+    return knows_change(s, r, Offset(literal(0)))
 
 
 def is_majority(some: Count, voters: SetValue[Server]) -> Bool:
@@ -107,6 +117,14 @@ def forget(s: State, r: Server) -> None:
         s.server[r].known = s.server[r].start
 
 
+def bind(s: State, r: Server, whom: Server | None, *, is_heard: bool = False) -> None:
+    """Whom a server has voted for, or has heard to lead, in its epoch."""
+    mine = s.server[r]
+    mine.bond = whom
+    if votes_again.on:
+        mine.heard = is_heard
+
+
 # -- leaders ----------------------------------------------------------------------------------------------------------
 
 
@@ -121,6 +139,8 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
         s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
         if redirects.on:
             s.watched[r][other] = ite(leaves, 0, s.watched[r][other])
+        if upgrades.on:
+            s.told[r][other] = ite(leaves, None, s.told[r][other])
 
     for_each(Server, forget_fetches)
 

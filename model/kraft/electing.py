@@ -6,11 +6,11 @@ An election that is won is one step. One that nobody wins takes an epoch, unseat
 
 from __future__ import annotations
 
-from acked.model.kraft.common import advance, counts, is_majority, is_no_newer, leave_office, voters_of
-from acked.model.kraft.settings import max_epoch, pre_vote, stands
+from acked.model.kraft.common import advance, bind, counts, is_majority, is_no_newer, leave_office, voters_of
+from acked.model.kraft.settings import max_epoch, pre_vote, stands, votes_again
 from acked.model.kraft.state import Entry, Epoch, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import count, every, for_each, ite, some
+from acked.model.language.quantify import count, every, for_each, ite, some, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.telling import Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
@@ -37,6 +37,8 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
     Who votes need not take itself for a voter: the request names it with its directory id, and that has to be its own
     (`handleVoteRequest`, `isValidVoterKey`; 3.9). It votes once an epoch, and for nobody if it follows somebody in it
     (`UnattachedState.canGrantVote`). A vote beyond the majority only tells the voter of the epoch, and that can wait.
+    Whom it has voted for it votes for again, whatever became of that one's log: a vote in quorum-state names no directory
+    with kraft.version 0.
     """
     mine, electorate = s.server[candidate], voters_of(s, candidate)
     require("does not lead", ~mine.leads)
@@ -46,11 +48,11 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
     require("votes of a majority", is_majority(voters.size, electorate) & ~is_majority(voters.size - 1, electorate))
     require("voters have the disks that are meant", every(voters, lambda v: counts(s, candidate, v)))
     require("voters know no newer epoch", every(voters, lambda v: s.server[v].epoch <= epoch))
+    require("voters are free in the epoch", every(voters, lambda v: is_free(s, v, candidate, epoch)))
     require(
-        "voters are free in the epoch",
-        every(voters, lambda v: (s.server[v].epoch < epoch) | (s.server[v].bond.is_none & ~s.server[v].leads)),
+        "voters' logs are no newer",
+        every(voters, lambda v: is_no_newer(s, v, candidate) | again(s, v, candidate, epoch)),
     )
-    require("voters' logs are no newer", every(voters, lambda v: is_no_newer(s, v, candidate)))
     # It has: a LeaderChange for each epoch, each record once. A proof for all constants need not count them.
     require("log has room", ~s.log[candidate].is_full)
 
@@ -58,12 +60,28 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
         gives, one = voters.contains(r), s.server[r]
         one.epoch = ite(gives, epoch, one.epoch)
         one.bond = ite(gives, candidate, one.bond)
+        if votes_again.on:
+            one.heard = ~gives & one.heard
         leave_office(s, r, gives)
 
     for_each(Server, vote)
     mine.leads = True
     s.log[candidate].append(Entry(id=None, epoch=epoch))
     advance(s, candidate)
+
+
+def is_free(s: State, voter: Server, candidate: Server, epoch: Epoch) -> Bool:
+    """It has not given away its vote in the epoch, or to the candidate."""
+    mine = s.server[voter]
+    return (mine.epoch < epoch) | (mine.bond.is_none & ~mine.leads) | again(s, voter, candidate, epoch)
+
+
+def again(s: State, voter: Server, candidate: Server, epoch: Epoch) -> Bool:
+    """It voted for the candidate in this epoch, and has not heard that anybody leads in it."""
+    if not votes_again.on:
+        return truth(False)
+    mine = s.server[voter]
+    return (mine.epoch == epoch) & (mine.bond == candidate) & ~mine.leads & ~mine.heard
 
 
 @action(
@@ -90,7 +108,7 @@ def stand(s: State, voter: Server) -> None:
             ),
         )
     mine.epoch = mine.epoch + 1
-    mine.bond = voter
+    bind(s, voter, voter)
     leave_office(s, voter)
 
 
@@ -117,5 +135,5 @@ def hear(s: State, server: Server, other: Server) -> None:
     mine = s.server[server]
     require("newer epoch", mine.epoch < s.server[other].epoch)
     mine.epoch = s.server[other].epoch
-    mine.bond = None
+    bind(s, server, None)
     leave_office(s, server)

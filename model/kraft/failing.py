@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acked.model.kraft.common import forget, knows_change, last_epoch, leave_office, voters_of
+from acked.model.kraft.common import bind, forget, knows_change, last_epoch, leave_office, voters_of
 from acked.model.kraft.settings import (
     LEADING,
     UNATTACHED,
@@ -32,7 +32,7 @@ def come_back(s: State, leader: Server) -> None:
     forget(s, leader)
     mine.leads = restarted_leader.value == LEADING
     if restarted_leader.value == UNATTACHED:
-        mine.bond = None
+        bind(s, leader, None)
 
 
 def _says_office(t: Telling) -> str:
@@ -130,7 +130,7 @@ def lose_quorum_state(s: State, server: Server) -> None:
     require("knows an epoch", mine.epoch > 0)
     leave_office(s, server)
     mine.epoch = last_epoch(s, server)
-    mine.bond = None
+    bind(s, server, None)
     forget(s, server)
 
 
@@ -148,7 +148,7 @@ def format_disk(s: State, server: Server) -> None:
     s.formats_left = s.formats_left - 1
     leave_office(s, server)
     mine.epoch = 0
-    mine.bond = None
+    bind(s, server, None)
     s.log[server].truncate(0)
     if snapshots.on:
         mine.start = 0

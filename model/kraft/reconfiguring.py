@@ -1,11 +1,13 @@
-"""Reconfiguring: voters are added, removed and updated, one change at a time (KIP-853).
+"""Reconfiguring: voters are added, removed and updated, one change at a time (KIP-853), once kraft.version is 1.
 
 A change counts for whoever has it in its log, committed or not; the majority that commits it is one of the new voters.
 """
 
 from __future__ import annotations
 
-from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, voters_of
+from collections.abc import Callable
+
+from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, reconfigures, voters_of
 from acked.model.kraft.replicating import says_committed
 from acked.model.kraft.settings import (
     auto_join,
@@ -16,10 +18,12 @@ from acked.model.kraft.settings import (
     keeps_directories,
     records,
     redirects,
+    upgrades,
 )
-from acked.model.kraft.state import Change, Entry, EntryId, Server, State
+from acked.model.kraft.state import Change, Disk, Entry, EntryId, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, ite
+from acked.model.language.context import literal
+from acked.model.language.quantify import each, every, implies, ite
 from acked.model.language.sets import SetValue
 from acked.model.language.telling import Telling, Tells
 from acked.model.language.values import Bool
@@ -30,6 +34,8 @@ def require_change(s: State, leader: Server) -> None:
     require("leads", s.server[leader].leads)
     require("a change is left", s.next_change < changes)
     require("has committed in its epoch", s.server[leader].hw > 0)
+    if upgrades.on:
+        require("kraft.version is 1", reconfigures(s, leader))
     require("no change is under way", ~knows_change(s, leader, s.server[leader].hw))
 
 
@@ -39,8 +45,10 @@ def follows(s: State, server: Server, leader: Server) -> Bool:
     return (server != leader) & (mine.bond == leader) & (mine.epoch == s.server[leader].epoch)
 
 
-def append_voters(s: State, leader: Server, members: SetValue[Server], now: Server | None = None) -> None:
-    """A leader appends a voter set; `now` is the voter that is known by the directory it has now."""
+def append_voters(
+    s: State, leader: Server, members: SetValue[Server], directory: Callable[[Server], Disk] | None = None
+) -> None:
+    """A leader appends a voter set, each with the directory id by which it knows it, unless another is given."""
     for change in each(Change):
         is_it = s.next_change == change
         slot = s.change[change]
@@ -48,8 +56,7 @@ def append_voters(s: State, leader: Server, members: SetValue[Server], now: Serv
         slot.members = ite(is_it, members, before)
         if keeps_directories.on:
             for r in each(Server):
-                known = disk_of(s, leader, r)
-                known = known if now is None else ite(r == now, s.server[r].disk, known)
+                known = disk_of(s, leader, r) if directory is None else directory(r)
                 slot.disk[r] = ite(is_it, ite(members.contains(r), known, 0), slot.disk[r])
     if redirects.on:
         move_offsets(s, leader, members)
@@ -76,7 +83,8 @@ def add(s: State, leader: Server, server: Server) -> None:
     require_change(s, leader)
     require("is not among the voters", ~voters_of(s, leader).contains(server))
     require("fetches from the leader", follows(s, server, leader))
-    append_voters(s, leader, voters_of(s, leader).add(server), server)
+    joined = voters_of(s, leader).add(server)
+    append_voters(s, leader, joined, lambda r: ite(r == server, s.server[r].disk, disk_of(s, leader, r)))
 
 
 def remove(s: State, leader: Server, server: Server) -> None:
@@ -91,6 +99,61 @@ def _says_voters(t: Telling) -> str:
     members = t.after.change[t.before.next_change].members
     names = ", ".join(map(str, members))
     return f"leader {t.leader} appends the voters {{{names}}} at offset {t.before.log[t.leader].end}"
+
+
+# -- kraft.version ----------------------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: f"controller {t.server} tells leader {t.leader} its directory id",
+    when=lambda: upgrades.on,
+    actor="server", messages=(Tells("server", "leader", "update voter"),),
+)
+def tell_directory(s: State, leader: Server, server: Server) -> None:
+    """With kraft.version 0 a voter tells each new leader its directory id, which that keeps in memory (`UpdateVoterHandler`).
+
+    From 4.1 on (`shouldSendUpdateVoteRequest`, `LeaderState.compareAndSetVolatileVoters`).
+    """
+    require("leads", s.server[leader].leads)
+    require("has committed in its epoch", s.server[leader].hw > 0)
+    require("kraft.version is 0", ~reconfigures(s, leader) & ~reconfigures(s, server))
+    require("is a voter", voters_of(s, leader).contains(server))
+    require("fetches from the leader", follows(s, server, leader))
+    require("it is new", s.told[leader][server] != own_directory(s, server))
+    s.told[leader][server] = own_directory(s, server)
+
+
+def own_directory(s: State, r: Server) -> Disk:
+    """The directory id of the disk that a server has now."""
+    return s.server[r].disk if keeps_directories.on else Disk(literal(0))
+
+
+@action(
+    says=lambda t: f"an operator upgrades kraft.version to 1: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: upgrades.on,
+    actor="leader", messages=(Tells(OPERATOR, "leader", "kraft.version 1"),),
+)
+def upgrade(s: State, leader: Server) -> None:
+    """A leader that was told all voters' directory ids writes these with kraft.version 1 (`maybeAppendUpgradedKRaftVersion`).
+
+    What it was told may be of a disk that is lost meanwhile. Its own it knows (`LeaderState`; 4.1).
+    """
+    require("leads", s.server[leader].leads)
+    require("a change is left", s.next_change < changes)
+    require("kraft.version is 0", ~reconfigures(s, leader))
+    told = s.told[leader]
+    require(
+        "knows all directory ids",
+        every(Server, lambda r: implies(voters_of(s, leader).contains(r), (r == leader) | told[r].is_some)),
+    )
+    append_voters(
+        s, leader, voters_of(s, leader), lambda r: ite(r == leader, own_directory(s, r), told[r].value)
+    )
+    for r in each(Server):
+        told[r] = None
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
 
 
 @action(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from acked.model.kraft.common import advance, counts, end_of_epoch, forget, last_epoch, leave_office
+from acked.model.kraft.common import advance, bind, counts, end_of_epoch, forget, last_epoch, leave_office
 from acked.model.kraft.settings import changing, lags_on_disk, records, redirects, snapshots
 from acked.model.kraft.state import Entry, Offset, Server, State
 from acked.model.language.action import action, require
@@ -108,7 +108,7 @@ def follow(s: State, follower: Server, leader: Server) -> None:
     mine = s.server[follower]
     leave_office(s, follower)
     mine.epoch = s.server[leader].epoch
-    mine.bond = leader
+    bind(s, follower, leader, is_heard=True)
 
 
 def report(s: State, follower: Server, leader: Server) -> None:

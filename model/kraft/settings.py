@@ -30,6 +30,12 @@ voters = choice(
     "static",
 )
 initial_voters = Constant("initial_voters", 0, 5, "how many of the servers are voters in the beginning; 0: all", 0)
+upgrades = switch(
+    "upgrades",
+    "an operator may upgrade kraft.version from 0 to 1 with kafka-features, which is one of changes (4.1, KAFKA-16538; only "
+    "with static voters)",
+    default=False,
+)
 by_operator = switch(
     "by_operator", "an operator adds and removes voters; without, they do what auto_join says by themselves", default=True
 )
@@ -113,7 +119,7 @@ observers_flush = switch(
 pre_vote = switch(
     "pre_vote",
     "a voter stands only if a majority of the voters would vote for it and hears no leader either (4.0, KIP-996; only with "
-    "stands)",
+    "stands, and with static voters whose disks are lost)",
     default=True,
 )
 
@@ -127,9 +133,15 @@ def _is_dynamic(constants: Mapping[str, int]) -> bool:
     return constants["voters"] == DYNAMIC
 
 
+def _may_be_dynamic(constants: Mapping[str, int]) -> bool:
+    if constants["upgrades"] and (_is_dynamic(constants) or not constants["changes"]):
+        raise ModelError('an upgrade makes static voters dynamic, by a change; set voters = "static" and changes = 1')
+    return _is_dynamic(constants) or bool(constants["upgrades"])
+
+
 def _changes(constants: Mapping[str, int]) -> int:
-    if constants["changes"] and not _is_dynamic(constants):
-        raise ModelError('static voters do not change; remove changes, or set voters = "dynamic"')
+    if constants["changes"] and not _may_be_dynamic(constants):
+        raise ModelError('static voters do not change; remove changes, or set voters = "dynamic", or upgrades')
     return constants["changes"]
 
 
@@ -151,14 +163,20 @@ changing = fact(_changes)
 last_change = Computed(lambda constants: max(_changes(constants) - 1, 0))
 """The number of the last voter set."""
 
-keeps_directories = fact(lambda has: _is_dynamic(has) and has["formats"])
+keeps_directories = fact(lambda has: _may_be_dynamic(has) and has["formats"])
 """Whether a server with a new disk can be told from what it was before."""
 
 redirects = fact(lambda has: keeps_directories.make(has) and _changes(has))
 """Whether voter sets in the log differ in directories."""
 
-splits = fact(lambda has: keeps_directories.make(has) and has["formatted"] == STANDALONE)
+splits = fact(lambda has: _is_dynamic(has) and has["formats"] and has["formatted"] == STANDALONE)
 """Whether a server may be formatted as a quorum of its own."""
+
+votes_again = fact(lambda has: not _is_dynamic(has) and has["formats"] and not has["pre_vote"])
+"""Whether a voter may vote once more for a candidate that has lost its disk since: a vote by id names no directory.
+
+With pre-vote that candidate is told of the epoch by whoever voted in it, and stands in a later one.
+"""
 
 lags_on_disk = fact(lambda has: has["unflushed"] and not has["observers_flush"])
 """Whether less of what a controller has fetched may be on its disk."""

@@ -24,6 +24,8 @@ from acked.model.kraft.settings import (
     snapshots,
     some_join,
     splits,
+    upgrades,
+    votes_again,
 )
 from acked.model.language.context import literal
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
@@ -83,6 +85,7 @@ class ServerState(Struct):
     start = field(Present(Offset, snapshots), "where its log begins; its newest snapshot has what was before")
     known = field(Present(Offset, snapshots), "the high watermark that it has heard of since it started, leader or not")
     flushed = field(Present(Offset, lags_on_disk), "up to where its log is surely on its disk")
+    heard = field(Present(Bool, votes_again), "it knows the leader of its epoch, and votes for that one no more either")
     alone = field(Present(Bool, splits), "its disk was formatted as a quorum of its own")
 
 
@@ -95,6 +98,10 @@ class State(Struct):
     watched = field(
         Array(Server, Array(Server, Present(Offset, redirects))),
         "the same of a server with another disk than that under which its id is, or may be, a voter",
+    )
+    told = field(
+        Array(Server, Array(Server, Present(Optional(Disk), upgrades))),
+        "of a leader with kraft.version 0: the directory id that each voter has told it",
     )
     first = field(Present(SetOf(Server), some_join), "the voters in the beginning")
     change = field(Array(Change, VoterSet), "the voter sets that were written")

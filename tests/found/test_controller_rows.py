@@ -9,9 +9,9 @@ from signal import SIGSTOP
 
 import pytest
 
+from acked.cluster.nodes.controllers import Controllers
 from acked.cluster.waiting import wait_for
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.controllers import Controllers
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.usefixtures("users_cache")]

@@ -92,6 +92,8 @@ def test_a_search_that_meets_its_bound_leaves_the_plan_undecided(tmp_path: Path,
     ("dynamic 1 2, stop 3, add-controller 3", "it is stopped, and Kafka adds one that has caught up"),
     ("dynamic 1 2, remove-controller 3", "it is no voter"),
     ("dynamic 1 2, remove-controller 1, remove-controller 2", ":3: remove-controller 2: it is the last voter"),
+    ("dynamic 1 2, upgrade", "kraft.version is 1 already"),
+    ("static 1 2, stop 2, upgrade", "a voter is stopped"),
     ("dynamic 1 2, format 1", "it runs; stop it first"),
     ("dynamic 1 2, stop 1, stop 1", "it is stopped already"),
     ("dynamic 1 2, start 1", "it runs already"),
@@ -103,6 +105,24 @@ def test_what_cannot_be_done_is_refused_with_its_line(plan: str, why: str, tmp_p
     with pytest.raises(SpecUnreadable) as refused:
         read_quorum_plan(tmp_path / "quorum.txt")
     assert why in str(refused.value)
+
+
+@pytest.mark.slow
+def test_an_upgrade_protects_from_a_lost_disk_once_every_voter_has_it_and_not_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "static 1 2 3, upgrade, stop 3", "--format", "json") == 12
+    document = json.loads(capsys.readouterr().out)
+    assert {name: answers["disk"] for name, answers in steps(document).items()} == {
+        "before it": "OneLeaderPerEpoch", "upgrade": "OneLeaderPerEpoch", "stop 3": None,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_before_pre_vote_four_static_voters_bear_no_lost_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for version, broken in (("3.9", "MetadataSurvives"), ("4.0", None)):
+        run(tmp_path, "static 1 2 3 4", "--format", "json", "--kafka-version", version)
+        assert steps(json.loads(capsys.readouterr().out)) == {"before it": {"nothing": None, "disk": broken}}
 
 
 @pytest.mark.slow
@@ -119,6 +139,8 @@ def test_what_a_plan_of_a_quorum_is_not_asked_with_is_refused(tmp_path: Path, ca
     ):
         assert run(tmp_path, "dynamic 1 2", *options) == 151
         assert why in capsys.readouterr().err
+    assert run(tmp_path, "static 1 2, upgrade", "--kafka-version", "4.0") == 151
+    assert "Kafka 4.0 has no upgrade of kraft.version" in capsys.readouterr().err
 
 
 def test_how_many_may_stop_meanwhile_counts_voters_that_run_with_the_disk_that_is_meant(tmp_path: Path) -> None:
@@ -126,5 +148,6 @@ def test_how_many_may_stop_meanwhile_counts_voters_that_run_with_the_disk_that_i
     file.write_text("# a disk is replaced\ndynamic 1 2 3\nstop 3\nformat 3\nstart 3 # as no voter\nremove-controller 3\n"
                     "add-controller 3\nadd-controller 4\n")  # fmt: skip
     plan = read_quorum_plan(file)
-    assert [standing.spare(plan.is_dynamic) for standing in plan.standings] == [1, 0, 0, 0, 0, 1, 1]
-    assert [standing.spare(False) for standing in plan.standings][3] == 1
+    assert [standing.spare for standing in plan.standings] == [1, 0, 0, 0, 0, 1, 1]
+    file.write_text("static 1 2 3\nstop 3\nformat 3\nstart 3\nupgrade\nstop 1\n")
+    assert [standing.spare for standing in read_quorum_plan(file).standings] == [1, 0, 0, 1, 1, 0]

@@ -52,8 +52,11 @@ def test_an_election_without_a_clause_that_keeps_leaders_apart_is_not_proved(cla
 
 @pytest.mark.parametrize(
     ("changed", "why"),
-    [({"voters": DYNAMIC}, "static voters"), ({"formats": 1}, "takes the vote"), ({"quorum_state_lost": 1}, "given again")],
-)
+    [
+        ({"voters": DYNAMIC}, "static voters"), ({"upgrades": 1}, "stay what they are"), ({"formats": 1}, "takes the vote"),
+        ({"quorum_state_lost": 1}, "given again"),
+    ],
+)  # fmt: skip
 def test_what_the_lemma_is_not_about_is_refused(changed: dict[str, int], why: str) -> None:
     with pytest.raises(ModelError, match=f"does not cover {next(iter(changed))}: .*{why}"):
         covering_argument(kraft, {**STATIC, **changed})

@@ -17,8 +17,8 @@ from tests.model.breadth_first import by_levels
 Entry = tuple[str, int, int]
 """Kind ("leader change", "record" or "voters"), its number, and its epoch."""
 
-Key = tuple[int, int]
-"""A replica key: the node's id, and which of its disks stands for the directory id."""
+Key = tuple[int, int | None]
+"""A replica key: the node's id, and which of its disks stands for the directory id; None where ids alone are known."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Rules:
     by_operator: bool = True
     auto_join: bool = False
     standalone: bool = False
+    upgrades: bool = False
     restarts: bool = True
     formats: int = 0
     unflushed: bool = False
@@ -45,6 +46,11 @@ class Rules:
     observers_flush: bool = True
     pre_vote: bool = True
 
+    @property
+    def forgets_directories(self) -> bool:
+        """A vote in quorum-state, version 0, is for an id; who stands after a pre-vote learns of the epoch before."""
+        return not self.dynamic and bool(self.formats) and not self.pre_vote
+
 
 @dataclass(frozen=True)
 class Node:
@@ -56,6 +62,8 @@ class Node:
     fetched: tuple[tuple[Key, int], ...] = ()
     disk: int = 0
     alone: bool = False
+    knows_leader: bool = False  # kept where a vote is for an id
+    told: tuple[tuple[int, int], ...] = ()  # of a leader without kraft.version 1: who told it which directory
     start: int = 0
     flushed: int = 0  # kept where observers do not flush
     high: int = 0  # the log's own high watermark, which outlives a change of roles
@@ -88,7 +96,7 @@ def beginning(rules: Rules) -> World:
 # -- voters -----------------------------------------------------------------------------------------------------------
 
 
-def voter_set(rules: Rules, w: World, i: int) -> dict[int, int]:
+def voter_set(rules: Rules, w: World, i: int) -> dict[int, int | None]:
     """By id the directory of each voter, as node i has it in its log."""
     me = w.nodes[i]
     for kind, number, _ in reversed(me.log):
@@ -96,26 +104,31 @@ def voter_set(rules: Rules, w: World, i: int) -> dict[int, int]:
             return dict(w.sets[number])
     if me.alone:
         return {i: me.disk}
-    return dict.fromkeys(range(rules.first or rules.servers), 0)
+    return dict.fromkeys(range(rules.first or rules.servers), 0 if rules.dynamic else None)
 
 
-def is_voter(rules: Rules, w: World, voters: dict[int, int], i: int) -> bool:
-    return i in voters and (not rules.dynamic or voters[i] == w.nodes[i].disk)
+def is_voter(w: World, voters: dict[int, int | None], i: int) -> bool:
+    return i in voters and voters[i] in (None, w.nodes[i].disk)
+
+
+def has_version_one(w: World, i: int) -> bool:
+    return any(kind == "voters" for kind, _, _ in w.nodes[i].log)
 
 
 def in_memory_gone(w: World, i: int) -> World:
-    return w.node(i, leader=False, hw=0, fetched=())
+    return w.node(i, leader=False, hw=0, fetched=(), told=())
 
 
-def key_of(rules: Rules, w: World, i: int) -> Key:
-    return (i, w.nodes[i].disk if rules.dynamic else 0)
+def key_of(rules: Rules, w: World, leader: int, i: int) -> Key:
+    by_id = voter_set(rules, w, leader).get(i, 0) is None
+    return (i, None if by_id else w.nodes[i].disk)
 
 
 def keep_offsets(rules: Rules, w: World, i: int, known: dict[Key, int]) -> World:
     """A leader keeps offsets of its voters, and of what may become one."""
     matter = set(voter_set(rules, w, i).items())
     if rules.changes:
-        matter |= {key_of(rules, w, other) for other in range(rules.servers)}
+        matter |= {key_of(rules, w, i, other) for other in range(rules.servers)}
     return w.node(i, fetched=tuple(sorted((key, offset) for key, offset in known.items() if offset and key in matter)))
 
 
@@ -150,8 +163,10 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
 # -- elections --------------------------------------------------------------------------------------------------------
 
 
-def grants(w: World, v: int, candidate: int, epoch: int) -> bool:
+def grants(rules: Rules, w: World, v: int, candidate: int, epoch: int) -> bool:
     voter = w.nodes[v]
+    if rules.forgets_directories and voter.epoch == epoch and voter.promised == candidate and not voter.leader:
+        return not voter.knows_leader
     if voter.epoch > epoch or (voter.epoch == epoch and (voter.promised is not None or voter.leader)):
         return False
     return w.nodes[candidate].end >= voter.end
@@ -160,14 +175,14 @@ def grants(w: World, v: int, candidate: int, epoch: int) -> bool:
 def elections(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
         voters = voter_set(rules, w, i)
-        if me.leader or not is_voter(rules, w, voters, i):
+        if me.leader or not is_voter(w, voters, i):
             continue
         for epoch in range(me.epoch + 1, rules.max_epoch + 1):
-            others = [v for v in voters if v != i and is_voter(rules, w, voters, v) and grants(w, v, i, epoch)]
+            others = [v for v in voters if v != i and is_voter(w, voters, v) and grants(rules, w, v, i, epoch)]
             for chosen in combinations(others, len(voters) // 2):
                 won = w
                 for v in (*chosen, i):
-                    won = in_memory_gone(won, v).node(v, epoch=epoch, promised=i)
+                    won = in_memory_gone(won, v).node(v, epoch=epoch, promised=i, knows_leader=False)
                 won = won.node(i, leader=True, log=(*me.log, ("leader change", 0, epoch)))
                 yield update_high_watermark(rules, won, i)
 
@@ -177,13 +192,13 @@ def candidacies(rules: Rules, w: World) -> Iterator[World]:
         return
     for i, me in enumerate(w.nodes):
         voters = voter_set(rules, w, i)
-        if not me.leader and me.epoch < rules.max_epoch and is_voter(rules, w, voters, i):
-            granted = [v for v in voters if v == i or (is_voter(rules, w, voters, v) and pre_votes(w, v, me))]
+        if not me.leader and me.epoch < rules.max_epoch and is_voter(w, voters, i):
+            granted = [v for v in voters if v == i or (is_voter(w, voters, v) and pre_votes(w, v, me))]
             if not rules.pre_vote or len(granted) > len(voters) // 2:
-                yield in_memory_gone(w, i).node(i, epoch=me.epoch + 1, promised=i)
+                yield in_memory_gone(w, i).node(i, epoch=me.epoch + 1, promised=i, knows_leader=False)
         for other in w.nodes:
             if other.epoch > me.epoch:
-                yield in_memory_gone(w, i).node(i, epoch=other.epoch, promised=None)
+                yield in_memory_gone(w, i).node(i, epoch=other.epoch, promised=None, knows_leader=False)
 
 
 def pre_votes(w: World, v: int, candidate: Node) -> bool:
@@ -220,7 +235,7 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 continue
             if follower.epoch == leader.epoch and (follower.promised not in (None, i, f) or follower.leader):
                 continue
-            bound = in_memory_gone(w, f).node(f, epoch=leader.epoch, promised=i)
+            bound = in_memory_gone(w, f).node(f, epoch=leader.epoch, promised=i, knows_leader=rules.forgets_directories)
             last, end = follower.end
             if leader.start:
                 first = leader.log[leader.start - 1][2]
@@ -239,12 +254,12 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 bound = bound.node(f, high=follower.start if cut < follower.high else follower.high)
                 yield bound.node(f, log=follower.log[:cut], flushed=min(cut, follower.flushed))
                 continue
-            bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, f): end})
+            bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, i, f): end})
             bound = update_high_watermark(rules, bound, i)
             for until in range(end, len(leader.log) + 1):
                 told = min(bound.nodes[i].hw, until) if rules.snapshots else 0
                 flushed = follower.flushed
-                if flushes_late(rules) and until > end and is_voter(rules, w, voter_set(rules, w, f), f):
+                if flushes_late(rules) and until > end and is_voter(w, voter_set(rules, w, f), f):
                     flushed = until
                 taken = bound.node(f, high=max(follower.high, told), flushed=flushed)
                 yield taken.node(f, log=follower.log + leader.log[end:until])
@@ -265,13 +280,16 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
         newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
         if rules.changes and me.leader and i not in voter_set(rules, w, i) and newest < me.hw:
             yield in_memory_gone(w, i)
+        if me.leader and rules.upgrades and not has_version_one(w, i):
+            yield from version_upgrades(rules, w, i)
+            continue
         if not me.leader or len(w.sets) == rules.changes or not me.hw or newest >= me.hw:
             continue
         voters = voter_set(rules, w, i)
         for s, node in enumerate(w.nodes):
             follows = s != i and node.promised == i and node.epoch == me.epoch
             if s not in voters and follows:
-                added = append_voters(rules, w, i, {**voters, s: node.disk if rules.dynamic else 0})
+                added = append_voters(rules, w, i, {**voters, s: node.disk})
                 if rules.by_operator:
                     yield replace(added, dismissed=added.dismissed - {s})
                 if rules.auto_join:
@@ -280,13 +298,29 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
                 removed = append_voters(rules, w, i, {v: disk for v, disk in voters.items() if v != s})
                 if rules.by_operator:
                     yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
-                if rules.auto_join and follows and voters[s] != node.disk:
+                if rules.auto_join and follows and not is_voter(w, voters, s):
                     yield removed
-            if is_voter(rules, w, voters, s) and follows:
+            if is_voter(w, voters, s) and follows:
                 yield append_voters(rules, w, i, voters)
 
 
-def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> World:
+def version_upgrades(rules: Rules, w: World, i: int) -> Iterator[World]:
+    """What leader i does about kraft.version 1: it hears directory ids, and writes them once it has all."""
+    me = w.nodes[i]
+    voters, told = voter_set(rules, w, i), dict(me.told)
+    for v in voters:
+        node = w.nodes[v]
+        follows = v != i and node.promised == i and node.epoch == me.epoch
+        if me.hw and follows and not has_version_one(w, v) and told.get(v) != node.disk:
+            yield w.node(i, told=tuple(sorted({**told, v: node.disk}.items())))
+    told[i] = me.disk
+    if len(w.sets) < rules.changes and set(voters) <= set(told):
+        named: dict[int, int | None] = {v: told[v] for v in voters}
+        offsets = [((v, named[v] if disk is None else disk), offset) for (v, disk), offset in me.fetched]
+        yield append_voters(rules, w.node(i, told=(), fetched=tuple(offsets)), i, named)
+
+
+def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int | None]) -> World:
     me = w.nodes[i]
     changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)))
     changed = replace(changed, sets=(*w.sets, tuple(sorted(voters.items()))))
@@ -316,12 +350,12 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
             for end in range(me.flushed, len(me.log)):
                 yield w.node(i, log=me.log[:end], high=me.start)
         if rules.quorum_state_lost and me.epoch:
-            yield gone.node(i, epoch=me.end[0], promised=None, high=me.start)
+            yield gone.node(i, epoch=me.end[0], promised=None, knows_leader=False, high=me.start)
         if w.formats_left:
             formatted = replace(gone, formats_left=w.formats_left - 1).node(
-                i, log=(), epoch=0, promised=None, start=0, high=0, flushed=0
+                i, log=(), epoch=0, promised=None, knows_leader=False, start=0, high=0, flushed=0
             )
-            if rules.dynamic:
+            if rules.dynamic or rules.upgrades:
                 formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
             for leader, node in enumerate(w.nodes):
                 formatted = keep_offsets(rules, formatted, leader, dict(node.fetched) if leader != i else {})

@@ -51,6 +51,9 @@ ADDING: dict[str, Any] = {
     "servers": 2, "max_epoch": 1, "voters": "dynamic", "changes": 1, "initial_voters": 1, "unflushed": True,
     "observers_flush": False,
 }  # fmt: skip
+UPGRADING: dict[str, Any] = {
+    "servers": 2, "max_epoch": 1, "upgrades": True, "changes": 1, "restarts": False, "check_quorum": False,
+}  # fmt: skip
 LAGGING: dict[str, Any] = {"snapshots": True, "max_epoch": 1, "restarts": False, "check_quorum": False}
 
 
@@ -85,6 +88,11 @@ QUICK = [
     Rules(servers=2, dynamic=True, changes=1, first=1, snapshots=True, unflushed=True, observers_flush=False),
     Rules(servers=2, formats=1, quorum_state_lost=True, unflushed=True, snapshots=True),
     Rules(servers=2, dynamic=True, changes=2, first=1, snapshots=True),
+    Rules(servers=2, upgrades=True, changes=2),
+    Rules(servers=2, upgrades=True, changes=2, formats=1, max_epoch=1),
+    Rules(servers=2, upgrades=True, changes=2, first=1, auto_join=True, formats=1, max_epoch=1),
+    Rules(servers=2, formats=2, pre_vote=False),
+    Rules(servers=2, formats=1, pre_vote=False, stands=True, restarted_leader="unattached"),
 ]
 LARGER = [
     Rules(records=2, max_epoch=3),
@@ -93,6 +101,8 @@ LARGER = [
     Rules(records=2, restarted_leader="unattached", unflushed=True),
     Rules(snapshots=True),
     Rules(dynamic=True, changes=1, first=2, leader_may_be_outside=False),
+    Rules(upgrades=True, changes=1),
+    Rules(formats=1, pre_vote=False),
     Rules(dynamic=True, changes=2, formats=1, auto_join=True, by_operator=False),
 ]
 
@@ -135,7 +145,8 @@ def test_servers_are_interchangeable() -> None:
 @pytest.mark.slow
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
-    for constants, length in ((FAILING, 40), (CHANGING, 40), (REPLACING, 60), (REMOVING, 20), (LAGGING, 20), (ADDING, 20)):
+    some = ((FAILING, 40), (CHANGING, 40), (REPLACING, 60), (REMOVING, 20), (LAGGING, 20), (ADDING, 20), (UPGRADING, 20))
+    for constants, length in some:
         for kind, text in sentences(kraft.instantiate(constants), 3000, length):
             assert text[0].islower()
             assert "None" not in text
@@ -150,7 +161,7 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
 
     plain = {"Elect", "Write", "Fetch", "FetchDiverging"}
     assert names({"restarts": False, "check_quorum": False}) == plain
-    assert names(FAILING) | names(CHANGING) | names(ADDING) == {item.name for item in kraft.actions}
+    assert names(FAILING) | names(CHANGING) | names(ADDING) | names(UPGRADING) == {item.name for item in kraft.actions}
     leaves = {leaf.name for leaf in kraft.instantiate({}).schema.leaves if leaf.bits}
     assert not {"next_change", "server[0].disk", "formats_left", "change[0].members", "dismissed", "first"} & leaves
 
@@ -158,6 +169,9 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
 def test_static_voters_do_not_change() -> None:
     with pytest.raises(ModelError, match=r"static voters do not change; remove changes, or set voters"):
         kraft.instantiate({"changes": 1})
+    for constants in ({"upgrades": True}, {"upgrades": True, "changes": 1, "voters": "dynamic"}):
+        with pytest.raises(ModelError, match="an upgrade makes static voters dynamic"):
+            kraft.instantiate(constants)
 
 
 def test_no_more_servers_are_voters_than_there_are() -> None:
@@ -231,6 +245,16 @@ def test_the_page_says_what_lost_disks_do_to_two_three_and_four_voters(voters: s
         broken = {item.property.name for item in result.violations}
         found.append(" ".join(word for name, word in words.items() if name in broken))
     assert tuple(found) == LOST_DISKS[voters, formats]
+
+
+@pytest.mark.slow
+def test_before_pre_vote_four_static_voters_do_not_bear_one_lost_disk_either() -> None:
+    """A voter votes again for the id that it voted for, whatever became of that one's disk."""
+    for pre_vote, broken in ((True, set()), (False, {"MetadataSurvives", "LogMatching"})):
+        constants = {"servers": 4, "formats": 1, "check_quorum": False, "pre_vote": pre_vote}
+        asked = tuple(PROMISES[name] for name in ("OneLeaderPerEpoch", "MetadataSurvives", "LogMatching"))
+        result = search(Question(kraft.instantiate(constants), asked, is_symmetric=True), Bounds(), StopPolicy.EVERY_PROPERTY)
+        assert {item.property.name for item in result.violations} == broken
 
 
 @pytest.mark.slow

@@ -61,6 +61,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         (None, {"servers": 3, "voters": "dynamic", "initial_voters": 2, "changes": 2, "max_epoch": 3, "auto_join": 1}),
         (None, {"servers": 3, "unflushed": 1, "quorum_state_lost": 1, "stands": 1}),
         (None, {"servers": 3, "snapshots": 1, "records": 2}),
+        (None, {"servers": 2, "upgrades": 1, "changes": 2, "max_epoch": 1}),
     ],
     "transactions": [
         ("latest", {}),
@@ -138,7 +139,7 @@ TWO_PARTIES: dict[str, set[str]] = {
         *("BecomeLeaderAsTold", "BecomeFollowerAsTold", "HearOfController", "RefuseOldController", "StopReplicaLate"),
     },
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
-    "kraft": {"Elect", "Hear", "AddVoter", "RemoveVoter", "UpdateVoter", "Join", "Fetch", "FetchDiverging"},
+    "kraft": {"Elect", "Hear", "AddVoter", "RemoveVoter", "UpdateVoter", "Join", "TellDirectory", "Fetch", "FetchDiverging"},
     "coordinator": {"Elect", "ElectUnclean", "Fetch", "Shrink", "Expand"},
     "compaction": {"EndTxn"},
     "share": set(),  # Leaders are epochs, which are numbers, and consumers are whoever has a record.

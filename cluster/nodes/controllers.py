@@ -14,40 +14,53 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from acked.cluster.nodes.formatting import CLUSTER_ID
+import javaproperties
+
+from acked.cluster.nodes.formatting import CLUSTER_ID, META
 from acked.cluster.nodes.jvm import Jvm, Program, broker_java, run_to_end
 from acked.cluster.nodes.settings import log_configuration, log_option, write_properties
 from acked.cluster.nodes.watchdog import Watchdog
+from acked.cluster.proxies.frame import Link
+from acked.cluster.proxies.network import Network
+from acked.cluster.releases.jars import release_jars
 from acked.cluster.releases.release import BROKER_CLASS, FORMAT_CLASS, release
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import BrokerGone, Client, Dialect
-from tests.found.java import kafka
 
+_HOST = "127.0.0.1"
 _METADATA = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
 
 
 class Controllers:
-    """So many controllers, all of them voters, each with a folder of its own; all end when the context does.
+    """So many controllers, all of them voters but `joining` ones, each with a folder of its own; all end with the context.
 
-    The voters are static without directory ids (`controller.quorum.voters`).
+    If `is_static` the voters are so, without directory ids (`controller.quorum.voters`). With a `network` they know each
+    other by addresses that lead through it.
     """
 
     def __init__(
-        self, version: str, count: int, folder: Path, *, is_static: bool = False, settings: Mapping[str, str] | None = None
-    ) -> None:
-        self._release, self._jars, self._folder = release(version), kafka(version), folder
+        self, version: str, count: int, folder: Path, *, is_static: bool = False, settings: Mapping[str, str] | None = None,
+        joining: int = 0, network: Network | None = None,
+    ) -> None:  # fmt: skip
+        self._release, self._folder = release(version), folder
+        self._jars = release_jars(self._release)
         self._watchdog = Watchdog(None)
         self.ports = _free_ports(count)
-        self.disks = [_directory_id() for _ in range(count)]
+        self._known = self.ports if network is None else _free_ports(count)
+        if network is not None:
+            for one, (known, port) in enumerate(zip(self._known, self.ports, strict=True)):
+                network.listen(Link(one, one, (_HOST, known), (_HOST, port)))
         self.running: dict[int, Jvm] = {}
-        addresses = [f"{one}@127.0.0.1:{port}" for one, port in enumerate(self.ports)]
+        addresses = [f"{one}@{_HOST}:{port}" for one, port in enumerate(self._known)]
         bootstrap = ",".join(address.partition("@")[2] for address in addresses)
         quorum = {"voters": ",".join(addresses)} if is_static else {"bootstrap.servers": bootstrap}
-        named = ",".join(f"{address}:{_written(disk)}" for address, disk in zip(addresses, self.disks, strict=True))
+        voters = addresses[: count - joining]
+        named = ",".join(f"{address}:{_written(_directory_id())}" for address in voters)
         for one in range(count):
             self._configure(one, {**{f"controller.quorum.{key}": text for key, text in quorum.items()}, **(settings or {})})
-            self._format(one, *(() if is_static else ("--initial-controllers", named)))
+            how = ("--initial-controllers", named) if one < len(voters) else ("--no-initial-controllers",)
+            self._format(one, *(() if is_static else how))
 
     def __enter__(self) -> Self:
         for one in range(len(self.ports)):
@@ -119,9 +132,13 @@ class Controllers:
         def look() -> bool:
             leader = self.leader()
             found = None if leader is None else self.described(leader)
-            # A leader that is no voter is among the observers.
-            ends = () if found is None else (one.log_end_offset for one in (*found.current_voters, *found.observers))
-            return found is not None and set(ends) == {found.high_watermark}
+            if found is None:
+                return False
+            # A leader that is no voter is among the observers, and so is a disk that was replaced.
+            ends: dict[int, int] = {}
+            for one in (*found.current_voters, *found.observers):
+                ends[one.replica_id] = max(ends.get(one.replica_id, -1), one.log_end_offset)
+            return set(ends.values()) == {found.high_watermark}
 
         wait_for(look, "that all controllers have all metadata", 120.0)
         leader = self.leader()
@@ -135,15 +152,27 @@ class Controllers:
 
     def remove(self, one: int, leader: int, stack: ExitStack) -> None:
         """Asks the leader to remove a voter; returns when the change is in its log. The connection is the stack's."""
-        asked = {"cluster_id": CLUSTER_ID, "voter_id": one, "voter_directory_id": self.disks[one]}
+        asked = {"cluster_id": CLUSTER_ID, "voter_id": one, "voter_directory_id": self._directory(one)}
         stack.enter_context(self._client(leader)).send(Api.REMOVE_RAFT_VOTER, asked, 0)
+
+    def add(self, one: int, leader: int, stack: ExitStack) -> None:
+        """Asks the leader to make a controller a voter. The connection is the stack's."""
+        listener = {"name": "CONTROLLER", "host": _HOST, "port": self._known[one]}
+        asked = {"cluster_id": CLUSTER_ID, "timeout": 30_000, "voter_id": one, "voter_directory_id": self._directory(one),
+                 "listeners": [listener]}  # fmt: skip
+        stack.enter_context(self._client(leader)).send(Api.ADD_RAFT_VOTER, asked, 0)
+
+    def _directory(self, one: int) -> uuid.UUID:
+        """The directory id that a controller's disk was formatted with."""
+        meta = javaproperties.loads((self._data(one) / META).read_text("utf-8"))
+        return uuid.UUID(bytes=base64.urlsafe_b64decode(meta["directory.id"] + "=="))
 
     def log(self, one: int) -> list[str]:
         """A controller's own log, in lines."""
         return (self._folder / str(one) / "log").read_text("utf-8").splitlines()
 
     def _client(self, one: int) -> Client:
-        return Client(("127.0.0.1", self.ports[one]), Dialect(self._release.number), 5.0)
+        return Client((_HOST, self.ports[one]), Dialect(self._release.number), 5.0)
 
     def _format(self, one: int, *how: str) -> None:
         arguments = ("format", "-t", CLUSTER_ID, "-c", self._configuration(one), *how)
@@ -154,7 +183,7 @@ class Controllers:
         self._logging(one).write_text(log_configuration(self._release.log_binding, self._folder / str(one) / "log"))
         settings = {
             "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._data(one)),
-            "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://127.0.0.1:{self.ports[one]}",
+            "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://{_HOST}:{self.ports[one]}",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT", **more,
         }  # fmt: skip
         write_properties(Path(self._configuration(one)), settings)
@@ -175,7 +204,7 @@ class Controllers:
 
 def _free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
-        bound = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        bound = [stack.enter_context(socket.create_server((_HOST, 0))) for _ in range(count)]
         return [one.getsockname()[1] for one in bound]
 
 
