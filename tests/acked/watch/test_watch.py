@@ -7,6 +7,7 @@ import re
 import time
 import tracemalloc
 from dataclasses import replace
+from datetime import date
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from acked.base.errors import SystemFailure
 from acked.cli import main
 from acked.roll.decision.judge import Verdict
 from acked.watch import clusters
-from acked.watch.answers import Cause, Risk, StateAnswer, TopicState, ask_apart
+from acked.watch.answers import Cause, Risk, StateAnswer, TopicState, ask_apart, ask_settings
 from acked.watch.clusters import Watcher
 from acked.watch.metrics import FAMILIES, Metrics
 from acked.watch.page import watch_page
@@ -224,6 +225,16 @@ def boom() -> None:
 def test_a_question_that_ends_by_a_defect_ends_alone() -> None:
     with pytest.raises(SystemFailure, match=r"there is no answer: ValueError: a defect; see --memory"):
         ask_apart(boom, 64 << 20)
+
+
+@pytest.mark.slow
+def test_settings_that_are_common_are_decided_by_what_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
+    found = live()
+    brokers = tuple(replace(one, newest_level=27) for one in found.brokers)
+    of_4_1 = replace(found, brokers=brokers, features={"metadata.version": 27, "eligible.leader.replicas.version": 1})
+    assert ask_settings(scripted(of_4_1), of_4_1, date(2026, 11, 26)).verdict is AuditVerdict.NO
+    assert not list(tmp_path.glob("results/answers/*"))
 
 
 def test_a_cluster_without_topics_has_nothing_to_lose(here: None) -> None:

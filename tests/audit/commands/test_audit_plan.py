@@ -89,6 +89,7 @@ def test_what_a_plan_is_not_asked_with_is_refused(tmp_path: Path, capsys: pytest
     assert "'sarif' is not one of 'text', 'markdown', 'html', 'json'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_plan_that_changes_nothing_passes_and_one_without_a_release_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
