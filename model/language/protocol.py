@@ -431,8 +431,6 @@ class Instance:
         with active(self._context()), located(f"{self.protocol.name}: {what}", function):
             yield
 
-    # -- identity -----------------------------------------------------------------------------------------------
-
     def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
         """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`.
 

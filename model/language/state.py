@@ -6,9 +6,9 @@ symbolic; another reading of the same source (e.g. over unbounded sorts) only ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, wraps
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, TypeVarTuple, cast, overload
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -28,6 +28,8 @@ T = TypeVar("T")
 W = TypeVar("W")
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
+B = TypeVar("B", bound=Bool)
+Given = TypeVarTuple("Given")
 
 
 class Field(Generic[T, W]):
@@ -389,6 +391,23 @@ def none_of(item: type[I]) -> SetValue[I]:
     """
     must_be(item, "all_of(…) and none_of(…) are", Id)
     return semantics().uniform_set(item, everything=False)
+
+
+def remembered(fact: Callable[[S, *Given], B]) -> Callable[[S, *Given], B]:
+    """A fact of a state that is asked of the same again and again: it is traced once, as long as nothing has changed."""
+
+    @wraps(fact)
+    def ask(state: S, *given: *Given) -> B:
+        facts = state._store.facts
+        if facts is None:
+            return fact(state, *given)
+        of = (item.expr if isinstance(item, Value) else item for item in given)
+        key = (fact, state._path, len(state._store.changes), *of)
+        if key not in facts:
+            facts[key] = fact(state, *given)
+        return cast(B, facts[key])
+
+    return ask
 
 
 def store_of(state: Struct) -> StateStore:

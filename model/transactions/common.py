@@ -9,7 +9,7 @@ from __future__ import annotations
 from acked.model.language.action import require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, ite, some, truth
-from acked.model.language.state import none_of
+from acked.model.language.state import none_of, remembered
 from acked.model.language.values import Bool, Int
 from acked.model.ranks import ranks
 from acked.model.transactions import settings
@@ -257,23 +257,38 @@ def is_record(s: State, p: Partition, o: Offset, txn: Txn) -> Bool:
     return log.has(o) & (log.at(o).txn == txn)
 
 
+@remembered
+def has(s: State, p: Partition, o: Offset) -> Bool:
+    """The partition's log goes beyond the offset."""
+    return s.log[p].has(o)
+
+
+@remembered
+def is_marker(s: State, p: Partition, o: Offset) -> Bool:
+    """What stands at this offset of the partition ends a transaction."""
+    return s.log[p].at(o).txn.is_none
+
+
+@remembered
 def ends_at(s: State, p: Partition, o: Offset, marker: Offset) -> Bool:
     """The first marker after an offset stands at `marker`."""
-    log = s.log[p]
-    between = some(Offset, lambda m: (o < m) & (m < marker) & log.has(m) & log.at(m).txn.is_none)
-    return (o < marker) & log.has(marker) & log.at(marker).txn.is_none & ~between
+    between = some(Offset, lambda m: (o < m) & (m < marker) & has(s, p, m) & is_marker(s, p, m))
+    return (o < marker) & has(s, p, marker) & is_marker(s, p, marker) & ~between
 
 
+@remembered
 def is_decided(s: State, p: Partition, o: Offset, commits: bool) -> Bool:
     """The transaction to which the record at this offset belongs in the partition ended so; it is below the LSO then."""
     return some(Offset, lambda m: ends_at(s, p, o, m) & (s.log[p].at(m).commits if commits else ~s.log[p].at(m).commits))
 
 
+@remembered
 def is_readable(s: State, p: Partition, txn: Txn) -> Bool:
     """A consumer in read_committed gets the record of that transaction from the partition."""
     return some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, True))
 
 
+@remembered
 def is_hidden(s: State, p: Partition, txn: Txn) -> Bool:
     """The record of that transaction is in an aborted range of the partition; an offset is not if a copy of it is valid."""
     found = some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))

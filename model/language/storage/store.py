@@ -52,6 +52,8 @@ class StateStore(ABC):
     """Whether a field is a function of its indices, as where sizes are open."""
     changes: Sequence[Write] = ()
     """What has changed, in order, if the store keeps a history."""
+    facts: dict[object, Any] | None = None
+    """What was found out of the state, if that is kept; see `remembered`."""
 
     @abstractmethod
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
@@ -98,6 +100,7 @@ class Store(StateStore):
         self.schema = schema
         self.codes = codes
         self.changes: list[Write] = []
+        self.facts: dict[object, Any] = {}
         self.strays: list[tuple[int, Expr]] = []
         """The last element of an array that is written to, and when the index is beyond it: such a write goes nowhere."""
 
@@ -177,7 +180,7 @@ class Store(StateStore):
 
     def close(self) -> None:
         """The function that worked on this is over: whoever kept it may neither read nor write."""
-        self.codes = _Over()
+        self.codes, self.facts = _Over(), {}
 
     def _write_each(
         self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None

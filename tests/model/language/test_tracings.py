@@ -17,11 +17,13 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.action import require
 from acked.model.language.context import Constant, switch
 from acked.model.language.protocol import Protocol
-from acked.model.language.state import Array, Present, Struct, field
+from acked.model.language.quantify import ite
+from acked.model.language.state import Array, Present, Struct, field, remembered
 from acked.model.language.tracings import Common, Effect, Ground, StepReadings, Tracings
 from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import KRAFT
+from acked.model.transactions import common
 from tests.places import CHECKOUT
 
 SIZES = {"replicas": 2, "log_size": 1, "records": 1, "in_flight": 1}
@@ -176,3 +178,38 @@ def test_every_shipped_predicate_over_steps_says_what_it_says_when_each_step_is_
     # Expressions of one pool, which compare as objects.
     assert [(check.action, check.bit, check.violated) for check in again.plan.step_checks] == known
     assert len(properties) > 0
+
+
+# -- facts of a state -----------------------------------------------------------------------------------------------------
+
+
+def test_a_fact_is_traced_once_until_something_changes() -> None:
+    traced: list[str] = []
+
+    @remembered
+    def is_full(s: State, box: Box) -> Bool:
+        traced.append("")
+        return s.held[box] == most.value
+
+    twice = Protocol("twice", State, title="twice", source="acked", constants=toy.constants, initial=lambda s: None)
+
+    @twice.action()
+    def fill_up(s: State, box: Box) -> None:
+        require("there is room", ~is_full(s, box) & ~is_full(s, box))
+        s.held[box] = s.held[box] + 1
+        s.mark = ite(is_full(s, box), s.held[box], 0)
+
+    steps = twice.instantiate(BASE | {"marked": 1}).actions
+    assert len(traced) == 2 * 2 * len(steps), "before and after the assignment; an author's own action is traced twice"
+    for step in steps:
+        room, (_, mark) = step.guard, step.updates[-1]
+        assert mark.args[0] is not room.args[0]
+
+
+@pytest.mark.slow
+def test_what_is_remembered_of_transactions_is_what_is_traced_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = load_spec(CHECKOUT / "specs" / "claims" / "txn-restarts-4-3.toml").question
+    known = question().fingerprint
+    for name in ("has", "is_marker", "ends_at", "is_decided"):
+        monkeypatch.setattr(common, name, getattr(common, name).__wrapped__)
+    assert question().fingerprint == known
