@@ -66,7 +66,7 @@ LARGER = [
     Rules(producers=2, **SMALL),
     Rules(map_keys=1, segment=4, indexes_whole_segments=False, last_batch="of a pass", **SMALL),
     Rules(keys=2, segment=1, carries_transactions=False, delete_horizons=False, last_batch="removed", tombstones=False),
-    Rules(keys=2, reader=True, delete_horizons=False, last_batch="removed", **PLAIN),
+    Rules(records=3, keys=2, reader=True, delete_horizons=False, last_batch="removed", **PLAIN),
     Rules(records=5, segment=4, map_keys=1, last_batch="removed", tombstones=False),
     Rules(keys=2, integer_keys=True, spares_markers=False, **SMALL),
     Rules(records=4, expires=True, follower=True, tombstones=False, **PLAIN),
