@@ -31,7 +31,7 @@ def elect(s: State, epoch: Epoch) -> None:
     when=lambda: some_zombies.on, actor="epoch",
 )
 def hear(s: State, epoch: Epoch) -> None:
-    """A former leader learns of the newer epoch (`SharePartitionManager.ShareGroupListener`, `markFenced`)."""
+    """A former leader learns of the newer epoch (`SharePartitionListener.onBecomingFollower`, `markFenced`)."""
     require("is a former epoch", epoch < s.epoch)
     require("has it in memory", s.leader[epoch].active)
     clear_leader(s, epoch)
