@@ -21,7 +21,7 @@ import pytest
 
 from acked.base import processes
 from acked.checker.spark.session import SparkDriver
-from tests.forked import SECONDS, forking, forks_workers
+from tests.forked import forking, forks_workers, seconds_of_workers
 from tests.kept import KEYS, lend, take_back
 from tests.sharing import lasting_spark, made_once
 
@@ -102,7 +102,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 def processor_seconds() -> float:
     """What this process and those that it has waited for have taken of the processor, in seconds."""
-    return sum(SECONDS) + sum(getrusage(who).ru_utime + getrusage(who).ru_stime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+    used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
+    return seconds_of_workers() + sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

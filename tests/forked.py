@@ -41,7 +41,8 @@ TOLD = struct.Struct(">id")
 WORKER = "-"
 """In place of a command: who answers tasks is called for, and where to look for what it imports."""
 
-SECONDS: list[float] = []
+LIVE: list[Forked] = []
+ENDED: list[float] = []
 """What the workers that have ended took of the processor, of whom the system tells this process nothing."""
 
 IMPORTS = (
@@ -81,6 +82,7 @@ class Forked:
         self.stdin, self.stdout = os.fdopen(mine, "wb"), os.fdopen(its, "rb")
         self.pid, _ = self._hear()
         self._code: int | None = None
+        LIVE.append(self)
 
     def _hear(self) -> tuple[int, float]:
         number, seconds = TOLD.unpack(self._server.recv(TOLD.size, socket.MSG_WAITALL))
@@ -91,7 +93,8 @@ class Forked:
         if self._code is None:
             self._code, taken = self._hear()
             self._server.close()
-            SECONDS.append(taken)
+            ENDED.append(taken)
+            LIVE.remove(self)
         return self._code
 
     def kill(self) -> None:
@@ -101,6 +104,20 @@ class Forked:
                 os.kill(self.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # It has ended, and nobody has asked for its code yet.
+
+
+def seconds_of(pid: int) -> float | None:
+    """What a process has taken of the processor so far, by Linux's account; None elsewhere."""
+    try:
+        account = Path(f"/proc/{pid}/stat").read_text("utf-8")
+    except OSError:
+        return None
+    return sum(map(int, account.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of_workers() -> float:
+    """What workers have taken of the processor so far, also those that go on from test to test."""
+    return sum(ENDED) + sum(seconds_of(worker.pid) or 0.0 for worker in LIVE)
 
 
 def forks_workers(folder: Callable[[], Path]) -> SimpleNamespace:

@@ -17,6 +17,7 @@ from unittest.mock import patch
 import pytest
 
 from acked.cli import main
+from tests.forked import seconds_of
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "acked"
 
@@ -88,10 +89,8 @@ def installed(
 
 def processor_time(process: subprocess.Popen[str], since: float) -> float:
     """Seconds that a running process has computed, by Linux's account; elsewhere those since its start."""
-    account = Path(f"/proc/{process.pid}/stat")
-    if not account.exists():
-        return time.monotonic() - since
-    return sum(map(int, account.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    taken = seconds_of(process.pid)
+    return time.monotonic() - since if taken is None else taken
 
 
 def heed_interrupts() -> None:
