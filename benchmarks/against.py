@@ -1,8 +1,8 @@
 """This checkout's search against another checkout's, such as the commit before a change, in pairs in the same minutes.
 
-For each question: generated states a second of the search alone, and bytes a state (what a search says of its table and its
-states); the ratio is taken pair by pair. The tight setting gives a search so little memory that its table grows by small
-steps near the end.
+For each question: generated states a second of the search alone, processor time of the command, and bytes a state (what a
+search says of its table and its states); ratios are taken pair by pair. The tight setting gives a search so little memory
+that its table grows by small steps near the end.
 
     git worktree add ../before COMMIT && make -C ../before setup
     python benchmarks/against.py ../before [--runs N]
@@ -25,14 +25,15 @@ def row(what: str, mine: Sequence[Run], others: Sequence[Run]) -> None:
     """Prints one comparison."""
     rates, before = (millions(runs, "generated_states", "seconds") for runs in (mine, others))
     pairs = [a / b for a, b in zip(rates, before, strict=True)]
+    processor = [b.cpu_seconds / a.cpu_seconds for a, b in zip(mine, others, strict=True)]
     sizes = [
         statistics.median(one.answer["memory_bytes"] / one.answer["distinct_states"] for one in runs)
         for runs in (mine, others)
     ]
+    speed, work = (f"{statistics.median(each):.2f} ({min(each):.2f} to {max(each):.2f})" for each in (pairs, processor))
     print(
-        f"{what:<36} {statistics.median(rates):6.1f} M/s, before {statistics.median(before):6.1f}: "
-        f"{statistics.median(pairs):.2f} times ({min(pairs):.2f} to {max(pairs):.2f}); "
-        f"{sizes[0]:.1f} bytes a state, before {sizes[1]:.1f}",
+        f"{what:<36} {statistics.median(rates):6.1f} M/s, before {statistics.median(before):6.1f}: {speed} times, "
+        f"by the command's processor time {work}; {sizes[0]:.1f} bytes a state, before {sizes[1]:.1f}",
         flush=True,
     )
 

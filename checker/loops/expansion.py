@@ -147,9 +147,13 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
 def evaluate(context: P64, here: P64, n: U64) -> None:
     """Fills ROWS for a batch of n states."""
     columns = p64(context[slots.COLUMNS])
-    block = context[slots.BLOCK]
-    call(context[slots.UNPACK], here, columns, (n + 7) // 8)
-    call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), (n + block - 1) // block)
+    blocks = (n + context[slots.BLOCK] - 1) // context[slots.BLOCK]
+    if n != blocks * context[slots.BLOCK]:
+        # Whole blocks are read, and behind the last state there may be nothing to read.
+        copy(p64(context[slots.OUT]), here, n * W)
+        here = p64(context[slots.OUT])
+    call(context[slots.UNPACK], here, columns, blocks)
+    call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), blocks)
 
 
 def batches(context: P64, begin: U64, end: U64) -> Iterator[tuple[U64, U64]]:

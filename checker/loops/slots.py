@@ -59,5 +59,8 @@ COMPRESSES = 0
 # Literals of a layout of lines (`lines.py`): the slots of a line, the fields in each of its other words, and their bits.
 LINE_SLOTS = FIELDS = FIELD_BITS = 1
 
+LANES = 4
+"""How many times 64 states a kernel decides about at a time: as many as fill a register of 256 bits."""
+
 FIRE_GROUP = 8
 """States that `fire_k` may handle at a time: lists of them are filled up to a multiple of it, and so is what comes out."""

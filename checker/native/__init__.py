@@ -2,14 +2,14 @@
 
 Two kinds of code
 -----------------
-What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
-instance; with symmetry `representatives`, too (`representatives.py`). What does not is written once in `checker/loops`, in
-a subset of Python that is translated to the same LLVM IR (`language.py` has the subset, `translator.py` the translation):
-the visited sets (`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and differences
-(`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`), and of those whose visited
-states are on disk (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a
-packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two tiers: a quick one, with which
-every search begins, and an optimized one, which takes up to some seconds and is made while a long search goes on
+What depends on the protocol is made from its expressions (`kernel.py`): `unpack` and `guards` (`slices.py`), and one `fire_k`
+per action instance; with symmetry `representatives`, too (`representatives.py`). What does not is written once in
+`checker/loops`, in a subset of Python that is translated to the same LLVM IR (`language.py` has the subset, `translator.py`
+the translation): the visited sets (`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and
+differences (`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`), and of those
+whose visited states are on disk (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit
+words of a packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two tiers: a quick one,
+with which every search begins, and an optimized one, which takes up to some seconds and is made while a long search goes on
 (`compile.py`). So are the loops, which all searches share: the first on a machine begins with some that take no time to
 compile, and those of a quarter million states and more have them optimized, for themselves and all that follow
 (`search/tiers.py`).
@@ -20,9 +20,10 @@ A *shard* (`checker/shards`) is what one worker found: an append-only array of p
 levels. The array is the queue of the breadth-first search. A worker claims BATCH states of the level, its own or another
 worker's, and:
 
-1. *unpack* turns W words a state into one column of narrow lanes per leaf of the schema, so that
-2. *guards* decides all actions' guards and all state properties for a vector of states at a time, into ROWS: a row of bits
-   per action (enabled?), then one per property (violated?). The rows of the properties are read first (`note_states`).
+1. *unpack* turns the square of states and their bits, so that a word has one bit of 64 states, and
+2. *guards* decides all actions' guards and all state properties for so many states by each instruction, as formulas of single
+   bits (`bits.py`), into ROWS: a row of bits per action (enabled?), then one per property (violated?). The rows of the
+   properties are read first (`note_states`).
 3. *deal* lists the one bits of an action's row, the numbers of the states in which it is enabled, into LIST (where the
    processor packs chosen numbers of a vector, without a branch: `words.py`), and
 4. *fire* makes the successors of the listed states under that action, one after the other into OUT; checks of steps that

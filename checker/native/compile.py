@@ -22,7 +22,8 @@ from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
-from acked.checker.native import instructions, kernel, representatives, translator, words
+from acked.checker.loops.slots import FIRE_GROUP
+from acked.checker.native import bits, instructions, kernel, representatives, slices, translator, words
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
@@ -99,8 +100,8 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    emission = (instructions, kernel, representatives, translator, words, orbits, renaming, symmetry, plan)
-    modules = (*emission, loops, quotient, growth, table, slots, language)
+    emission = (bits, instructions, kernel, representatives, slices, translator, words)
+    modules = (*emission, orbits, renaming, symmetry, plan, loops, quotient, growth, table, slots, language)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -149,13 +150,18 @@ def _compile(plan: KernelPlan, loops: bytes, has_quick_loops: bool = False) -> O
 def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
     name = f"{kernel_key(plan)}-optimized.o"
-    kernel = compile_once(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None))
+    kernel = compile_once(name, lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
     return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     """A kernel that has been compiled, with the loops for a table without states of this kind."""
     return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
+
+
+def _lanes() -> int:
+    """How many 64-bit numbers a register of this processor holds, at least half of FIRE_GROUP."""
+    return FIRE_GROUP if _llvm().get_host_cpu_features().get("avx512f") else FIRE_GROUP // 2
 
 
 def _processor_literals() -> dict[str, int]:

@@ -161,7 +161,9 @@ done:
 """
 
 
-def loop(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0", opening: str = "") -> str:
+def loop(
+    head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0", opening: str = "", linkage: str = ""
+) -> str:
     """A function that does its body `%count` times, for `%i` from 0 on."""
     begin, end = _HEAD.format(phis=phis, opening=opening), _TAIL.format(result=result)
-    return "\n".join([f"define i64 {head} nounwind {{", begin, *body, end])
+    return "\n".join([f"define {linkage}i64 {head} nounwind {{", begin, *body, end])

@@ -2,26 +2,23 @@
 
 The LLVM IR of three kinds of functions, emitted straight from the expression nodes.
 
-- `unpack(states, columns, blocks)`: packed states (W words each) become one column of narrow lanes per leaf.
-- `guards(columns, rows, blocks)`: branch-free, a full vector register of states at a time; row r is a bit per state: for
-  r < actions whether action r is enabled, then for each state property whether the state *violates* it.
+- `unpack(states, columns, blocks)` and `guards(columns, rows, blocks)` decide all guards and properties (`slices.py`).
 - `fire_k(states, list, count, out, flags)`: the successors of `count` states, named by 16-bit indices, under action
   instance k; where steps need checks, flags[j] gets one bit per violated check and the result is their union. One state at
   a time takes a tenth of the time to compile, a vector of states half the time to run.
 
-Lanes are as narrow as the intervals of all expressions allow, so one AVX-512 instruction handles 64 states of a small
-protocol. Booleans are mask registers. Nothing here depends on the vector width of the machine at hand: LLVM splits the
-vectors where registers are narrower.
+Nothing here depends on the vector width of the machine at hand: LLVM splits the vectors where registers are narrower.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.checker.loops.slots import FIRE_GROUP
-from acked.checker.native.instructions import Code, load_states, loop, store_states
+from acked.checker.loops.slots import FIRE_GROUP, LANES
+from acked.checker.native.instructions import Code, loop, store_states
 from acked.checker.native.representatives import representatives_ir
-from acked.checker.question.plan import BATCH, KernelPlan
+from acked.checker.native.slices import slices_ir
+from acked.checker.question.plan import KernelPlan
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.tracings import ActionInstance
@@ -29,44 +26,6 @@ from acked.model.language.tracings import ActionInstance
 
 def _leaves_of(roots: Sequence[Expr]) -> list[int]:
     return [node.value for node in evaluation_order(roots) if node.op is Op.FIELD]
-
-
-def _unpack(plan: KernelPlan) -> str:
-    """Eight states at a time: deinterleave their words, then shift, mask and narrow every leaf."""
-    group = 8
-    code = Code("i64", group)
-    _, words = load_states(code, plan.instance.schema.words)
-    start = code.let(f"mul nuw nsw i64 %i, {group}")
-    lane = f"i{plan.lane_bits}"
-    for index, leaf in enumerate(plan.instance.schema.leaves):
-        if leaf.bits == 0:
-            continue
-        value = code.field(words, leaf)
-        if plan.lane_bits < 64:
-            value = code.let(f"trunc {code.int_type} {value} to <{group} x {lane}>")
-        column = code.let(f"getelementptr inbounds i8, ptr %columns, i64 {index * plan.column_bytes}")
-        target = code.let(f"getelementptr inbounds {lane}, ptr {column}, i64 {start}")
-        code.do(f"store <{group} x {lane}> {value}, ptr {target}, align {plan.lane_bits // 8}")
-    return loop("@unpack(ptr noalias %states, ptr noalias %columns, i64 %count)", code.lines)
-
-
-def _guards(plan: KernelPlan) -> str:
-    block = plan.block
-    code = Code(f"i{plan.lane_bits}", block)
-    roots = [*(item.guard for item in plan.instance.actions), *plan.state_violations]
-    start = code.let(f"mul nuw nsw i64 %i, {block}")
-    fields: dict[int, str] = {}
-    for leaf in _leaves_of(roots):
-        column = code.let(f"getelementptr inbounds i8, ptr %columns, i64 {leaf * plan.column_bytes}")
-        address = code.let(f"getelementptr inbounds {code.lane}, ptr {column}, i64 {start}")
-        fields[leaf] = code.let(f"load {code.int_type}, ptr {address}, align {block * plan.lane_bits // 8}")
-    values = code.expressions(roots, fields)
-    for row, root in enumerate(roots):
-        bits = code.let(f"bitcast {code.bool_type} {values[root.id]} to i{block}")
-        base = code.let(f"getelementptr inbounds i8, ptr %rows, i64 {row * BATCH // 8}")
-        address = code.let(f"getelementptr inbounds i{block}, ptr {base}, i64 %i")
-        code.do(f"store i{block} {bits}, ptr {address}, align {block // 8}")
-    return loop("@guards(ptr noalias %columns, ptr noalias %rows, i64 %count)", code.lines)
 
 
 def _fire(plan: KernelPlan, index: int, step: ActionInstance, group: int) -> str:
@@ -143,13 +102,13 @@ def _listed_words(code: Code, start: str, words: int) -> list[str]:
     return found
 
 
-def vector_ir(plan: KernelPlan) -> str:
-    """LLVM IR of `unpack` and `guards`, and of `representatives` where the plan is symmetric.
+def vector_ir(plan: KernelPlan, lanes: int = LANES) -> str:
+    """LLVM IR of `unpack` and `guards`, for so many lanes, and of `representatives` where the plan is symmetric.
 
     In one module: LLVM's loader takes the constants of only one object from where they are.
     """
     symmetric = [representatives_ir(plan.instance)] if plan.is_symmetric else []
-    return "\n".join([_unpack(plan), _guards(plan), *symmetric])
+    return "\n".join([slices_ir(plan, lanes), *symmetric])
 
 
 def fire_ir(plan: KernelPlan) -> str:
@@ -157,15 +116,19 @@ def fire_ir(plan: KernelPlan) -> str:
     return "\n".join(_fire(plan, index, step, 1) for index, step in enumerate(plan.instance.actions))
 
 
-def optimized_ir(plan: KernelPlan) -> str:
-    """LLVM IR of the whole kernel with every `fire_k` of a vector of states: slowly compiled, for long searches."""
-    lanes = f"v{FIRE_GROUP}i64"
-    wide, pointers, truths = (f"<{FIRE_GROUP} x {kind}>" for kind in ("i64", "ptr", "i1"))
+def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:
+    """LLVM IR of the whole kernel with every `fire_k` of so many states at a time: slowly compiled, for long searches.
+
+    `group` is FIRE_GROUP or a divisor of it. One that fills more than a register makes more code, which a search has to read
+    again and again: the actions of a large protocol together are larger than the caches of a core.
+    """
+    lanes = f"v{group}i64"
+    wide, pointers, truths = (f"<{group} x {kind}>" for kind in ("i64", "ptr", "i1"))
     return "\n".join(
         [
             vector_ir(plan),
-            f"declare {wide} @llvm.masked.gather.{lanes}.v{FIRE_GROUP}p0({pointers}, i32, {truths}, {wide})",
+            f"declare {wide} @llvm.masked.gather.{lanes}.v{group}p0({pointers}, i32, {truths}, {wide})",
             f"declare i64 @llvm.vector.reduce.or.{lanes}({wide})",
-            *(_fire(plan, index, step, FIRE_GROUP) for index, step in enumerate(plan.instance.actions)),
+            *(_fire(plan, index, step, group) for index, step in enumerate(plan.instance.actions)),
         ]
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acked.checker.native.slices import used_bits
 from acked.checker.question.plan import KernelPlan
 
 
@@ -14,17 +15,14 @@ from acked.checker.question.plan import KernelPlan
 class Shape:
     """Sizes that a kernel was made for; `checks` is 1 + the highest bit that a check of steps uses.
 
-    `word_bits` are the bits that leaves use of every word, `block` the states of one vector, `column_bytes` the bytes of one
-    leaf's column of a batch. `is_symmetric`: the kernel has `representatives`, which successors go through.
+    `word_bits` are the bits that leaves use of every word. `is_symmetric`: the kernel has `representatives`, which successors
+    go through.
     """
 
     words: int
-    leaves: int
     actions: int
     properties: int
     checks: int
-    block: int
-    column_bytes: int
     word_bits: tuple[int, ...]
     is_symmetric: bool = False
 
@@ -37,18 +35,11 @@ class Shape:
 def shape_of(plan: KernelPlan) -> Shape:
     """The shape of a plan."""
     schema = plan.instance.schema
-    used = [0] * schema.words
-    for leaf in schema.leaves:
-        if leaf.bits:
-            used[leaf.word] = max(used[leaf.word], leaf.shift + leaf.bits)
     return Shape(
         words=schema.words,
-        leaves=len(schema.leaves),
         actions=len(plan.instance.actions),
         properties=len(plan.state_violations),
         checks=1 + max((check.bit for check in plan.step_checks), default=0),
-        block=plan.block,
-        column_bytes=plan.column_bytes,
-        word_bits=tuple(used),
+        word_bits=tuple(used_bits(schema)),
         is_symmetric=plan.is_symmetric,
     )

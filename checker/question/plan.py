@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr, Op
+from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
 
 BATCH = 1024
-"""States that one call of the kernel handles at most; a multiple of every block size."""
+"""States that one call of the kernel handles at most; a multiple of every number that it decides about at a time."""
 
 MAX_ACTIONS = (1 << 16) - 1
 """Candidates carry the number of their action in 16 bits."""
@@ -47,32 +45,7 @@ class KernelPlan:
         if any(check.bit > MAX_CHECK_BIT for check in self.step_checks):
             raise ModelError(f"more than {MAX_CHECK_BIT} step properties are asked at once; ask them in several specs")
 
-    @cached_property
-    def lane_bits(self) -> int:
-        """The width of a lane: 8, 16, 32 or 64 bits, signed."""
-        nodes = evaluation_order([*(item.guard for item in self.instance.actions), *self.state_violations])
-        fields = [leaf.cardinality - 1 for leaf in self.instance.schema.leaves]
-        # A machine shift by the lane's width or more is undefined, even where the result would fit the lane.
-        shifts = [node.args[1].hi + 1 for node in nodes if node.op in (Op.SHL, Op.SHR)]
-        hi = max([node.hi for node in nodes] + fields, default=0)
-        lo = min((node.lo for node in nodes), default=0)
-        return next(
-            bits
-            for bits in (8, 16, 32, 64)
-            if -(1 << bits - 1) <= lo and hi < 1 << bits - 1 and max(shifts, default=0) <= bits
-        )
-
-    @property
-    def block(self) -> int:
-        """States per vector: 512 bits of lanes."""
-        return 512 // self.lane_bits
-
     @property
     def rows(self) -> int:
         """Rows of bits that `guards` writes."""
         return len(self.instance.actions) + len(self.state_violations)
-
-    @property
-    def column_bytes(self) -> int:
-        """Bytes of one leaf's column."""
-        return BATCH * self.lane_bits // 8

@@ -15,7 +15,7 @@ from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.compact import CompactShard
 from acked.checker.shards.shard import Shard
 
-TIER_UP_RATIO = 150
+TIER_UP_RATIO = 80
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
 compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
 both."""

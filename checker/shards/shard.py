@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from acked.base.errors import SystemFailure
 from acked.checker.loops import quotient, slots, table
-from acked.checker.loops.slots import FIRE_GROUP
+from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
@@ -142,12 +142,13 @@ class Shard:
         self.words = shape.words
         self._properties = shape.properties
         self._checks = shape.checks
+        self._is_symmetric = shape.is_symmetric
         self._actions = actions = shape.actions
         begin = visited.apart * worker * self.words * 8
         self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
         self._visited = visited
         worst = BATCH * max(actions, 1)
-        self._columns = reserve(shape.leaves * shape.column_bytes // 8)
+        self._columns = reserve(shape.words * BATCH)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
             slots.LIST: reserve((BATCH + max(FIRE_GROUP, 64)) // 4),
@@ -160,7 +161,7 @@ class Shard:
             slots.HOMES: reserve(RING_WORDS),
             slots.FILL: reserve((visited.buckets + table.PAD) // 8 + 2),
         }
-        self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
+        self._fires = numbers([0] * actions)
         # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
         self.enabled = reserve(actions)
         self.new = reserve(actions)
@@ -208,8 +209,6 @@ class Shard:
             slots.OFFERS: address(visited.offers),
             slots.COLUMNS: address(self._columns),
             slots.ROWS: address(self._rows),
-            slots.UNPACK: kernel.address("unpack"),
-            slots.GUARDS: kernel.address("guards"),
             slots.FIRES: address(self._fires),
             slots.ENABLED: address(self.enabled),
             slots.NEW: address(self.new),
@@ -218,13 +217,13 @@ class Shard:
             slots.BEST_SOURCE: address(self._best_source),
             slots.ACTIONS: shape.actions,
             slots.PROPERTIES: shape.properties,
-            slots.BLOCK: shape.block,
-            slots.REPRESENT: kernel.address("representatives") if shape.is_symmetric else 0,
+            slots.BLOCK: 64 * LANES,
         }
         values.update({slot: address(array) for slot, array in self._scratch.items()})
         for slot, value in values.items():
             self.context[slot] = value
         self.context[slots.DEFERS] = workers > 1
+        self.use_kernel(kernel)
 
     # -- the search's calls ---------------------------------------------------------------------------------------
 
@@ -332,7 +331,10 @@ class Shard:
 
     def use_kernel(self, kernel: Kernel) -> None:
         """Makes successors with another kernel of the same plan from now on; only while no shard is at work."""
-        self._successors = kernel  # whose code the successors are
+        self._kernel = kernel  # whose code these are
+        self.context[slots.UNPACK] = kernel.address("unpack")
+        self.context[slots.GUARDS] = kernel.address("guards")
+        self.context[slots.REPRESENT] = kernel.address("representatives") if self._is_symmetric else 0
         self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
 
     def use_loops(self, loops: Kernel) -> None:

@@ -99,7 +99,7 @@ class Machine {
       BASES: 8,
       OFFERS: 8 * offer_slots,
       SHARED: 8 * shared_slots,
-      COLUMNS: spec.leaves * spec.column_bytes + 64,
+      COLUMNS: 8 * batch * spec.words + 64,
       ROWS: (Math.max(spec.rows, 1) * batch) / 8 + 64,
       LIST: 2 * (batch + 64),
       OUT: 8 * (worst + 2 * group) * spec.words,
@@ -246,7 +246,7 @@ class Machine {
   // The numbers of the actions that are enabled in a state, ascending.
   enabled(state) {
     this.putState(this.own, state);
-    this.listed(1, this.pointer(this.own), this.pointer(this.at.COLUMNS), BigInt(Math.ceil(this.spec.block / 8)));
+    this.listed(1, this.pointer(this.own), this.pointer(this.at.COLUMNS), 1n);
     this.listed(2, this.pointer(this.at.COLUMNS), this.pointer(this.at.ROWS), 1n);
     return this.spec.actions.map((_, number) => number).filter((number) => this.bytes[this.at.ROWS + (number * this.spec.layout.batch) / 8] & 1);
   }

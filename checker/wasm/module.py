@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,8 @@ CALLED_FIRST = ("unpack", "guards", "representatives")
 
 _EXPORTED = ("receive", "expand", "inspect", "grow", "set_limit", "find_source")
 _FEATURES = "+simd128,+bulk-memory,+bulk-memory-opt,+sign-ext,+nontrapping-fptoint,+mutable-globals"
-_REGISTER_BITS = 128
-_LEAST_BLOCK = 8
-"""Rows of bits are written in whole bytes."""
+LANES = 2
+"""How many times 64 states are decided about at a time: as many as one register holds, for half the code."""
 
 # The product of two 128-bit numbers, which LLVM takes from a compiler's runtime on this target: by halves of 32 bits.
 _RUNTIME = """\
@@ -64,21 +62,6 @@ define void @__multi3(ptr %result, i64 %a, i64 %a.high, i64 %b, i64 %b.high) {
 """
 
 
-@dataclass(frozen=True)
-class _NarrowPlan(KernelPlan):
-    """The plan, with blocks of as many states as one register holds: a quarter of the code, and of the time to compile it."""
-
-    @property
-    def block(self) -> int:
-        """States per vector: 128 bits of lanes, and at least eight."""
-        return max(_LEAST_BLOCK, _REGISTER_BITS // self.lane_bits)
-
-
-def narrow(plan: KernelPlan) -> KernelPlan:
-    """The plan with the blocks that modules are compiled with."""
-    return _NarrowPlan(plan.instance, plan.state_violations, plan.step_checks, plan.is_symmetric)
-
-
 def called(plan: KernelPlan) -> tuple[str, ...]:
     """The functions in the module's table, from index 1 on."""
     first = CALLED_FIRST if plan.is_symmetric else CALLED_FIRST[:-1]
@@ -87,7 +70,7 @@ def called(plan: KernelPlan) -> tuple[str, ...]:
 
 def compile_module(plan: KernelPlan, bits: int) -> bytes:
     """The module of a plan for addresses of so many bits (`WIDTHS`), from the cache if it is there."""
-    return compile_once(f"{_key(plan, bits)}.wasm", lambda: _compiled(narrow(plan), bits))
+    return compile_once(f"{_key(plan, bits)}.wasm", lambda: _compiled(plan, bits))
 
 
 def _key(plan: KernelPlan, bits: int) -> str:
@@ -111,7 +94,7 @@ def _llvm() -> Any:
 def _compiled(plan: KernelPlan, bits: int) -> bytes:
     constants = {**literals(plan.instance.schema.words), "COMPRESSES": 0}
     loops = translator.translate((*visited.FUNCTIONS, *expansion.COMMON), constants)
-    return linked(loops, (vector_ir(plan), fire_ir(plan)), bits, _EXPORTED, called(plan))
+    return linked(loops, (vector_ir(plan, LANES), fire_ir(plan)), bits, _EXPORTED, called(plan))
 
 
 def linked(loops: str, kernel: Sequence[str], bits: int, exported: Sequence[str], table: Sequence[str]) -> bytes:

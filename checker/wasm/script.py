@@ -21,7 +21,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
-from acked.checker.wasm.module import WIDTHS, compile_module, narrow
+from acked.checker.wasm.module import LANES, WIDTHS, compile_module
 
 _SEARCH = ("machine", "ledger", "traces", "search")
 _EXPLORE = (*_SEARCH, "predicate")
@@ -63,16 +63,13 @@ def assembled(spec: dict[str, Any], parts: Sequence[str] = _SEARCH, last: str = 
 
 def described(question: Question, policy: StopPolicy) -> dict[str, Any]:
     """All that `search.js` knows of a question, but for its modules; 64-bit words are texts."""
-    plan = narrow(question.plan)
-    shape = shape_of(plan)
+    shape = shape_of(question.plan)
     return {
         "words": shape.words,
-        "leaves": shape.leaves,
         "rows": shape.rows,
         "conditions": shape.properties,
         "checks": shape.checks,
-        "block": shape.block,
-        "column_bytes": shape.column_bytes,
+        "block": 64 * LANES,
         "is_symmetric": shape.is_symmetric,
         "actions": [step.label for step in question.instance.actions],
         "properties": [item.name for item in question.properties],

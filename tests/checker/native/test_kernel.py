@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acked.checker.loops.slots import LANES
 from acked.checker.native.compile import load_kernel
 from acked.checker.question.plan import BATCH, KernelPlan
 from acked.checker.shards.shard import address, reserve
@@ -42,10 +43,11 @@ def evaluate_natively(instance: Instance, roots: list[Expr], states: Sequence[tu
     words = reserve(BATCH * schema.words)
     for at, word in enumerate(packed):
         words[at] = word
-    columns = reserve(len(schema.leaves) * plan.column_bytes // 8)
+    columns = reserve(BATCH * schema.words)
     rows = reserve(plan.rows * BATCH // 64)
-    kernel.function("unpack", 3)(address(words), address(columns), -(-len(states) // 8))
-    kernel.function("guards", 3)(address(columns), address(rows), -(-len(states) // plan.block))
+    blocks = -(-len(states) // (64 * LANES))
+    kernel.function("unpack", 3)(address(words), address(columns), blocks)
+    kernel.function("guards", 3)(address(columns), address(rows), blocks)
     per_row = BATCH // 64
     return [[rows[row * per_row + at // 64] >> at % 64 & 1 for row in range(len(roots))] for at in range(len(states))]
 
