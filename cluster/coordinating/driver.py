@@ -28,8 +28,8 @@ from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.replicating.compare import agrees, value_of
-from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
+from acked.cluster.replicating.compare import value_of
+from acked.cluster.replicating.fetching import Fetches, Gates, pair_of
 from acked.cluster.replicating.producers import Answers, NotAppended
 from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
@@ -101,15 +101,12 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         return self.committers.answers()
 
     def check_answers(self, step: ScriptStep) -> None:
-        """Consumers have heard what those of the model have; who acknowledged a commit, the model does not say."""
+        """`Parted` if a commit that is acknowledged in the model is not; which are refused, the model does not say."""
         newest, committers = step.after["acked"], self.committers
         if newest > step.before["acked"] and not committers.await_acknowledgement(newest, self.seconds):
             error = committers.refused.get(newest)
             why = f"is answered with {error_name(error)}" if error else "has no answer"
             raise Parted(f"commit {value_of(newest)} {why}, and in the model it is acknowledged")
-        committers.hear()
-        for commit, error in committers.refused.items():
-            raise Parted(f"commit {value_of(commit)} is answered with {error_name(error)}")
 
     def end(self) -> TopicView:
         """What is seen when the leader says what it has, before brokers have heard anything more, and after."""
@@ -151,22 +148,9 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         broker = step.arguments["broker"]
         if is_late(self.script.steps, step.index - 1):
             self._keep_busy(broker)
-        self._follow_metadata(broker, self._truth())
+        self.gates.follow_metadata(self.topic, broker, self._truth(), self.seconds)
         self._fetched = {pair: gate for pair, gate in self._fetched.items() if broker not in pair}
         self.gates.close_fetches(broker)
-
-    def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
-        gate = self.gates.orders[broker]
-
-        def look() -> bool:
-            view = self.topic.view(broker)
-            if view is not None and agrees(view, truth):
-                return True
-            let_all(gate)
-            self.gates.close_fetches(broker)
-            return False
-
-        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.cluster.check)
 
     def _keep_busy(self, broker: int) -> None:
         """Has the coordinator so much to do for others that what comes now waits for seconds."""

@@ -16,7 +16,7 @@ from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.candidates import STEPS_OF_CANDIDATES, Candidates
-from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
+from acked.cluster.replicating.compare import is_up_to_date, value_of
 from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
@@ -219,17 +219,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.gates.close_fetches(broker)
 
     def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
-        gate = self.gates.orders[broker]
-
-        def look() -> bool:
-            view = self.topic.view(broker)
-            if view is not None and agrees(view, truth):
-                return True
-            let_all(gate)
-            self.gates.close_fetches(broker)
-            return False
-
-        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.cluster.check)
+        self.gates.follow_metadata(self.topic, broker, truth, self.seconds)
 
     # -- the ISR ----------------------------------------------------------------------------------------------------------
 

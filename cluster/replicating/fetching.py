@@ -15,8 +15,11 @@ from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.compare import agrees
+from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
+from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 
@@ -80,6 +83,20 @@ class Gates:
             answers.lift()
             if mine:
                 return
+
+    def follow_metadata(self, topic: Topic, broker: int, truth: PartitionView, seconds: float) -> None:
+        """Lets a broker hear of all that KRaft's controller has decided, until it knows that of a topic."""
+        gate = self.orders[broker]
+
+        def look() -> bool:
+            view = topic.view(broker)
+            if view is not None and agrees(view, truth):
+                return True
+            let_all(gate)
+            self.close_fetches(broker)
+            return False
+
+        wait_for(look, f"that broker {broker} has heard from the controller", seconds, topic.cluster.check)
 
     def response_to(self, request: Frame) -> Gate:
         """A gate for the response to one request that is still held."""
