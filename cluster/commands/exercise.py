@@ -52,6 +52,11 @@ _KINDS = ",".join(kind.value for kind in Kind if kind is not Kind.LOSE_CACHE)
     "--min-insync-replicas", type=click.IntRange(1, 3), default=2, show_default=True, help="The topic's, of three replicas."
 )
 @click.option(
+    "--controllers", type=click.IntRange(3, 5), metavar="N",
+    help="Disturb a quorum of so many controllers instead, without brokers, while metadata is written: they are killed, "
+    "paused, get empty disks, are removed and added (from 3.9 on; before, voters are static: killed and paused).",
+)
+@click.option(
     "--kafka-home", "home", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="An unpacked release to take the jars from, in the place of the cache and Maven.",
 )
@@ -62,7 +67,7 @@ _KINDS = ",".join(kind.value for kind in Kind if kind is not Kind.LOSE_CACHE)
 @shows
 def exercise(
     version: str, minutes: float, hours: float | None, seed: int, faults: str, rate: float, partitions: int,
-    min_insync_replicas: int, home: Path | None, out: Path | None, output: Output,
+    min_insync_replicas: int, controllers: int | None, home: Path | None, out: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Start three brokers and a controller, use them as applications and operators do, and validate their logs.
 
@@ -90,6 +95,7 @@ def exercise(
     acked kafka exercise --kafka 4.1.0 --minutes 10 --seed 7
     acked kafka exercise --kafka 3.9.1 --faults kill,cache --out logs/
     acked kafka exercise --kafka 4.4.0 --hours 8 --minutes 5 --partitions 50 --out soak/
+    acked kafka exercise --kafka 4.4.0 --controllers 3 --minutes 5
 
     Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12
     if a line is not explained, a promise does not hold, a record is missing, or consumers were given what they should not;
@@ -102,6 +108,10 @@ def exercise(
     from acked.cluster.reports.observations.exercising import ExerciseProgress, Round, exercise_document, print_rounds
     from acked.cluster.validating.judge import Asked, Judged, judge
 
+    if controllers is not None:
+        if hours is not None or home is not None or faults != _KINDS:
+            raise ConfigurationError("--controllers have faults of their own; leave out --hours, --faults and --kafka-home")
+        return _exercise_quorum(version, controllers, minutes, seed, out, output)
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home, partitions, hours)
     rounds: list[Round] = []
 
@@ -123,6 +133,23 @@ def exercise(
         kept_in = f"acked kafka validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {producers}"
         say(f"what nodes and clients wrote is in {out}: {kept_in}")
     return int(ExitCode.HOLDS if all(one.is_valid for one in rounds) else ExitCode.INVARIANT)
+
+
+def _exercise_quorum(
+    version: str, controllers: int, minutes: float, seed: int, out: Path | None, output: Output
+) -> int:
+    """The exit code, once controllers were disturbed and their lines judged."""
+    from acked.cluster.exercising.quorum import QuorumExercise, exercise_quorum
+    from acked.cluster.reports.observations.exercising import ExerciseProgress
+    from acked.cluster.reports.observations.quorum import exercise_document, print_exercised
+    from acked.cluster.validating.quorum import judge_quorum
+
+    with _folder(out) as logs:
+        with ExerciseProgress(output.quiet) as shown:
+            done = exercise_quorum(QuorumExercise(version, controllers, minutes, seed), logs, shown)
+        judged = judge_quorum([str(logs)])
+    output.emit(lambda: exercise_document(done, judged), lambda console: print_exercised(console, done, judged))
+    return int(ExitCode.HOLDS if judged.is_valid and not done.missing else ExitCode.INVARIANT)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:

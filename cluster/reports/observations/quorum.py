@@ -1,14 +1,15 @@
-"""What controllers' lines say of their quorum, in the terminal and as a JSON document."""
+"""What controllers' lines say of their quorum, and what was done to one, in the terminal and as JSON documents."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from acked.cluster.exercising.quorum import MEANING, QuorumExercised
 from acked.cluster.validating.quorum import QuorumJudged
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put_paragraph
 
-FORMAT = "acked-validate-quorum/1"
+FORMAT, EXERCISE_FORMAT = "acked-validate-quorum/1", "acked-exercise-quorum/1"
 
 
 def quorum_document(judged: QuorumJudged) -> dict[str, Any]:
@@ -43,3 +44,42 @@ def print_quorum(console: Console, judged: QuorumJudged) -> None:
         put_paragraph(console, f"{glyphs.good} {read}; nothing contradicts a promise", "bold green", rest="  ")
     else:
         put_paragraph(console, f"  {read}", "dim", rest="  ")
+
+
+def exercise_document(done: QuorumExercised, judged: QuorumJudged) -> dict[str, Any]:
+    """What was done, and what was found of it."""
+    asked = done.asked
+    return {
+        "format": EXERCISE_FORMAT,
+        "release": asked.version,
+        "seed": asked.seed,
+        "minutes": asked.minutes,
+        "controllers": asked.controllers,
+        "voters": "static" if asked.is_static else "dynamic",
+        "seconds": round(done.seconds, 1),
+        "acknowledged": len(done.acknowledged),
+        "missing": done.missing,
+        "disturbances": {kind.value: number for kind, number in done.counts.items()},
+        "not_possible": done.skipped,
+        "is_valid": judged.is_valid and not done.missing,
+        "validation": quorum_document(judged),
+    }
+
+
+def print_exercised(console: Console, done: QuorumExercised, judged: QuorumJudged) -> None:
+    """What was done to the controllers, what became of acknowledged metadata, and what their lines say."""
+    glyphs, asked = glyphs_of(console), done.asked
+    voters = "static" if asked.is_static else "dynamic"
+    about = (
+        f"Kafka {asked.version}, {units.plural(asked.controllers, 'controller')}, {voters} voters, seed {asked.seed}, "
+        f"{units.duration(done.seconds)}: {units.plural(len(done.acknowledged), 'record')} of metadata acknowledged"
+    )
+    put_paragraph(console, about, rest="  ")
+    for kind, number in done.counts.items():
+        put_paragraph(console, f"{units.count(number)} {kind}: {MEANING[kind]}", "dim", first="  ", rest="    ")
+    if done.missing:
+        text = f"{glyphs.bad} the last leader's log lacks {units.plural(len(done.missing), 'acknowledged record')}"
+        put_paragraph(console, text, "bold red", rest="  ")
+    else:
+        put_paragraph(console, f"{glyphs.good} all of it is in the last leader's log", "bold green", rest="  ")
+    print_quorum(console, judged)
