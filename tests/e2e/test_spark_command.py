@@ -165,6 +165,7 @@ def test_a_disk_that_fills_up_while_the_search_is_under_way_is_one_sentence(tmp_
     assert same(check("kip320", "--resume", tmp_path / "run")) == same(check("kip320"))
 
 
+@pytest.mark.spark
 def test_java_that_does_not_do_is_named_before_anything_starts(tmp_path: Path) -> None:
     done = acked("check", "kip320", "-q", "--engine", "spark", JAVA_HOME=str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (151, 1)

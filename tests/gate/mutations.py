@@ -289,8 +289,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "floor",
     ),
     Mutation(
-        "an emitted comparison is flipped", "checker/native/instructions.py",
-        r"icmp slt (\{t\} \{args)", r"icmp sle \1", HOLDS, "verdict"
+        "an emitted comparison is flipped", "checker/native/bits.py",
+        "less = NO", "less = YES", HOLDS, "verdict"
     ),
     Mutation(
         "a level's count is off by one", "checker/question/ledger.py",

@@ -185,6 +185,7 @@ def test_an_event_is_barred_only_where_it_happens() -> None:
     assert not Mend(bars=(Bar("ElectLeader", "False"),)).prevents(found)
 
 
+@pytest.mark.slow
 def test_a_loss_is_reduced_to_the_settings_and_faults_that_it_needs() -> None:
     everything = asked("4.4.0", ["clean", "zombies"], {"acks": "1", "replicas": 2, "unclean_election": True})
     [loss] = losses_of(replace(everything, promises=("AckedRecordsSurvive",)), Effort(20_000))

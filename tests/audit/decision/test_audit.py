@@ -195,7 +195,8 @@ def test_so_do_those_whose_answers_take_millions_of_states() -> None:
 
 def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     given = gather([SettingEntry("replication.factor", "2", "f", 1)])
-    audit = Auditor(given, release("4.1"), assumed=Assumptions(max_states=50), runner=KEPT).run((AuditQuestion.LOSS,))
+    # Of 2.8 nothing is proved.
+    audit = Auditor(given, release("2.8"), assumed=Assumptions(max_states=50), runner=KEPT).run((AuditQuestion.LOSS,))
     assert audit.of(AuditQuestion.LOSS).reply is AuditVerdict.UNDECIDED
     assert audit.worst((AuditQuestion.LOSS,)) is AuditVerdict.UNDECIDED
 
