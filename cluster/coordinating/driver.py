@@ -34,7 +34,7 @@ from acked.cluster.replicating.producers import Answers, NotAppended
 from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
-from acked.cluster.wire.client import BrokerGone, PartitionView
+from acked.cluster.wire.client import BrokerGone
 from acked.cluster.wire.codec import write_request
 from acked.cluster.wire.transactional import COORDINATOR_AWAY
 from acked.model.coordinator.state import ACTIVE
@@ -110,7 +110,7 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
 
     def end(self) -> TopicView:
         """What is seen when the leader says what it has, before brokers have heard anything more, and after."""
-        leader = self._truth().leader
+        leader = self.topic.truth().leader
         with suppress(BrokerGone):
             self._plain = committed(self.cluster, leader, False)
         seen = self.observe()
@@ -148,7 +148,7 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         broker = step.arguments["broker"]
         if is_late(self.script.steps, step.index - 1):
             self._keep_busy(broker)
-        self.gates.follow_metadata(self.topic, broker, self._truth(), self.seconds)
+        self.gates.follow_metadata(self.topic, broker, self.topic.truth(), self.seconds)
         self._fetched = {pair: gate for pair, gate in self._fetched.items() if broker not in pair}
         self.gates.close_fetches(broker)
 
@@ -213,11 +213,6 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
 
     def _by_itself(self, step: ScriptStep) -> None:
         """Brokers do it as soon as they can."""
-
-    def _truth(self) -> PartitionView:
-        found = self.topic.observe().partition
-        assert found is not None
-        return found
 
 
 STEPS: Mapping[str, Callable[[CoordinatorDriver, ScriptStep], object]] = {

@@ -10,7 +10,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.coordinating.driver import STEPS, CoordinatorDriver
 from acked.cluster.coordinating.script import differences, script_of
-from acked.cluster.playing.protocol import PlayedProtocol, without_steps
+from acked.cluster.playing.protocol import PlayedProtocol, questions_without, without_steps
 from acked.cluster.playing.script import Script
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import release
@@ -34,12 +34,6 @@ _REASONS: Mapping[str, str] = {
 }
 """By action why no step of the driver brings it about, where more can be said than that."""
 NOT_PLAYED = without_steps(coordinator, STEPS, _REASONS)
-
-
-def _playable(question: Question, chosen: Brokers, timed: bool) -> Question:
-    made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    made.actions = tuple(step for step in made.actions if step.action.name not in NOT_PLAYED)
-    return Question(made, question.properties)
 
 
 def _script(question: Question, run: Run, chosen: Brokers) -> Script:
@@ -71,6 +65,6 @@ def rules_unlike(constants: Mapping[str, int], chosen: Brokers, setting: Setting
 
 
 COORDINATORS: PlayedProtocol[TopicView, Answers] = PlayedProtocol(
-    coordinator, NOT_PLAYED, _playable, _script, _setting, _control, rules_unlike,
+    coordinator, NOT_PLAYED, questions_without(NOT_PLAYED), _script, _setting, _control, rules_unlike,
     lambda state, seen, setting: differences(state, seen), lambda prepared: {"has_witness": True}, CoordinatorDriver,
 )  # fmt: skip

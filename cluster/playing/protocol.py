@@ -27,6 +27,17 @@ def without_steps(model: Protocol, steps: Collection[str], known: Mapping[str, s
     return {**known, **rest}
 
 
+def questions_without(names: Collection[str]) -> Callable[[Question, Brokers, bool], Question]:
+    """As `playable` of a protocol: the question about the runs that have none of these actions."""
+
+    def playable(question: Question, _brokers: Brokers, _timed: bool) -> Question:
+        made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
+        made.actions = tuple(step for step in made.actions if step.action.name not in names)
+        return Question(made, question.properties)
+
+    return playable
+
+
 @dataclass(frozen=True)
 class PlayedProtocol(Generic[S, A]):
     """How a protocol is played. `not_played` are the actions that no step of the driver brings about, with the reasons.

@@ -207,7 +207,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _hear(self, step: ScriptStep) -> None:
         """A broker hears who leads, as the controller has it now; of what was decided in between it never hears."""
         broker = step.arguments[HEARS[step.action]]
-        truth = self._truth()
+        truth = self.topic.truth()
         if self._mode is Mode.KRAFT:
             self._follow_metadata(broker, truth)
             self._await_all_known(broker, step.after)
@@ -246,9 +246,9 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
         try:
             what, seconds = f"ISR {sorted(wanted)}", self._lag_seconds()
-            wait_for(lambda: set(self._truth().isr) == wanted, what, seconds, self.cluster.check)
+            wait_for(lambda: set(self.topic.truth().isr) == wanted, what, seconds, self.cluster.check)
         except NotSeen:
-            slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
+            slow, isr = says_brokers(step.arguments["followers"]), sorted(self.topic.truth().isr)
             raise Parted(
                 f"leader {leader} does not find {slow} too slow: the ISR is {isr}, and in the model {sorted(wanted)}"
             ) from None
@@ -275,7 +275,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         if answer is not None and answer in self.gates.answers[leader].held:
             self.gates.answers[leader].let(answer)
             return
-        truth = self._truth()
+        truth = self.topic.truth()
         if self._mode is Mode.KRAFT:
             self._follow_metadata(leader, truth)
             self._await_all_known(leader, step.after)
@@ -309,7 +309,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _report_directory(self, step: ScriptStep) -> None:
         """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
         what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
-        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.cluster.check)
+        wait_for(lambda: not self.topic.truth().eligible, what, self.seconds, self.cluster.check)
 
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
@@ -325,7 +325,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
 
         def look() -> bool:
             nonlocal asked
-            if self._truth().leader == broker:
+            if self.topic.truth().leader == broker:
                 return True
             if time.monotonic() - asked > _UNFENCING:
                 asked = time.monotonic()
@@ -366,11 +366,6 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _reassign(self, step: ScriptStep) -> None:
         target = set(step.arguments["target"])
         reassign(self.cluster, self.topic.name, [broker for broker in self.script.order if broker in target])
-
-    def _truth(self) -> PartitionView:
-        found = self.topic.observe().partition
-        assert found is not None
-        return found
 
 
 _STEPS: Mapping[str, Callable[[ReplicationDriver, ScriptStep], None]] = {

@@ -132,6 +132,13 @@ class Topic:
         with self.cluster.client(broker, timeout=5.0) as ask:
             return ask.partition(self.name)
 
+    def truth(self) -> PartitionView:
+        """The topic, which is there, as the controller has it."""
+        with truths(self.cluster, self.name) as read:
+            found = read()
+        assert found is not None
+        return found
+
     def observe(self) -> TopicView:
         """All that is seen of the topic now, as the controller has it and as it lies on disk.
 

@@ -9,7 +9,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.protocol import PlayedProtocol, without_steps
+from acked.cluster.playing.protocol import PlayedProtocol, questions_without, without_steps
 from acked.cluster.playing.script import Script, first_refusal
 from acked.cluster.playing.script import script_of as bare_script
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting, differing_rules
@@ -44,12 +44,6 @@ _REASONS: Mapping[str, str] = {
 }
 """By action why no step of the driver brings it about, where more can be said than that."""
 NOT_PLAYED = without_steps(transactions, STEPS, _REASONS)
-
-
-def _playable(question: Question, brokers: Brokers, timed: bool) -> Question:
-    made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    made.actions = tuple(step for step in made.actions if step.action.name not in NOT_PLAYED)
-    return Question(made, question.properties)
 
 
 def _script(question: Question, run: Run, brokers: Brokers) -> Script:
@@ -92,6 +86,6 @@ def rules_unlike(constants: Mapping[str, int], brokers: Brokers, setting: Settin
 
 
 TRANSACTIONS: PlayedProtocol[TransactionView, Answers] = PlayedProtocol(
-    transactions, NOT_PLAYED, _playable, _script, _setting, _control, rules_unlike,
+    transactions, NOT_PLAYED, questions_without(NOT_PLAYED), _script, _setting, _control, rules_unlike,
     lambda state, seen, setting: differences(state, seen), lambda prepared: {}, TransactionsDriver,
 )  # fmt: skip
