@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -25,6 +26,8 @@ from acked.checker.spark.session import SparkDriver
 from tests.forked import forking, forks_workers, seconds_of_workers
 from tests.kept import KEYS, lend, take_back
 from tests.sharing import lasting_spark, made_once
+
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
 gc.set_threshold(50_000, 10, 10)  # Most of what is imported, collected and traced stays: looking through it takes long.
 
@@ -44,12 +47,24 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     take_back(place)
 
 
+@pytest.fixture(scope="session")
+def lent_commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Path]]:
+    """See `commands`."""
+    with ExitStack() as stack:
+        yield once(lambda: stack.enter_context(forking(tmp_path_factory.mktemp("forked"))))
+
+
+@pytest.fixture(scope="session")
+def commands(lent_commands: Callable[[], Path]) -> Path:
+    """A folder with the command `acked`, which is forked instead of started."""
+    return lent_commands()
+
+
 @pytest.fixture(autouse=True, scope="session")
-def forked_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def forked_workers(lent_commands: Callable[[], Path]) -> Iterator[None]:
     """Processes that are dealt tasks are forked, from the first on that a test asks for; see `started_workers`."""
-    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
-        server = once(lambda: stack.enter_context(forking(tmp_path_factory.mktemp("forked"))))
-        patch.setattr(processes, "subprocess", forks_workers(server))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "subprocess", forks_workers(lent_commands))
         yield
 
 
