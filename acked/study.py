@@ -16,6 +16,7 @@ from acked.api import Page, Subject, Trace, asked
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.observer import Observer
+from acked.checker.dataset.searched import searched, temporary_folder
 from acked.checker.diagnosis.difference import Comparison, compare
 from acked.checker.question.coverage import ClauseCoverage, clause_coverage, clauses_of, coverage_probes
 from acked.checker.question.ledger import StopPolicy
@@ -60,7 +61,6 @@ def states(
     import pyarrow.parquet as pq
 
     from acked.checker.dataset.parquet import Columns, Condition, write_dataset
-    from acked.checker.dataset.searched import searched, temporary_folder
 
     question = replace(asked(subject)[-1].without_graph_properties(), is_symmetric=False)
     condition = None if where is None else Condition(question, where)

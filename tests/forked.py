@@ -132,6 +132,7 @@ def forks_workers(folder: Callable[[], Path]) -> SimpleNamespace:
 def serve(folder: Path) -> None:
     """Forks for every call; returns in what was forked, which has become the process that was called for."""
     gc.disable()
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # See conftest.py.
     for name in IMPORTS:
         import_module(f"acked.{name}")
     gc.freeze()

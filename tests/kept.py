@@ -1,4 +1,4 @@
-"""Compiled kernels and WebAssembly that stay between runs of the tests, in build/.
+"""Compiled kernels and WebAssembly that stay between runs of the tests, in build/, and that the gate after them has, too.
 
 To compile a small question takes ten times as long as to search it, and most tests ask what they asked the last time. What
 was compiled is found again only under the same expressions, engine, LLVM and processor, and is believed only with its seal;
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tests.places import CHECKOUT
 
-KEPT = CHECKOUT / "build" / "tests"
-KEYS = KEPT / "state"
+KEPT = CHECKOUT / "build" / "tests" / "acked"
+KEYS = KEPT.with_name("state")
 """Where the key is with which they are sealed."""
 
 MOST_BYTES = 1 << 30

@@ -64,7 +64,8 @@ def test_no_file_names_a_package_registry_or_a_home_folder() -> None:
     found = []
     for path in files():
         text = path.read_bytes().decode("utf-8", "replace")
-        for number, line in enumerate(text.splitlines(), 1):
+        is_suspect = any(host in text for host in HOSTS) or PRIVATE.search(text)
+        for number, line in enumerate(text.splitlines() if is_suspect else (), 1):
             if any(host in line for host in HOSTS) or PRIVATE.search(line):
                 found.append(f"{name(path)}:{number}: {line.strip()[:100]}")
     assert found == []

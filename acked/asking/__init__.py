@@ -1,4 +1,5 @@
-"""What only the commands of `acked/` share: explained violations, the pages that a gallery made before, working copies.
+"""What only the commands of `acked/` share: explained violations, states as data, pages that a gallery made before, working
+copies.
 
 Floor 8.
 """

@@ -5,43 +5,27 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
-from acked.base.files import check_writable, is_uri, write_text
-from acked.base.observer import Observer
+from acked.base.files import check_writable, write_text
 from acked.checker.dataset.profile import read_profile
-from acked.checker.dataset.searched import searched, temporary_folder
 from acked.checker.explore.graph import GraphBounds, collapse_states, state_graph
-from acked.checker.predicate.parse import PredicateError
-from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.replay.trace_file import read_trace
-from acked.checker.spark.session import SparkSettings
-from acked.checker.spec.spec import Spec
-from acked.checker.store.run_directory import RunDirectory
 from acked.model.language.protocol import Instance
 from acked.reports import units
 from acked.reports.console import open_console
 from acked.reports.exports.graphs import FORMATS
 from acked.reports.shell.completion import bundled_or_file
-from acked.reports.shell.engines import spark_driver
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import OUT, QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
-from acked.reports.shell.output import Output, put_text, say
+from acked.reports.shell.output import put_text, say
 from acked.reports.tables.profile import draw_profile, print_profile
 from acked.reports.tables.rows import print_rows, rows_csv, rows_json
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from acked.checker.dataset.parquet import Condition
 
 _FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
@@ -98,55 +82,13 @@ def states(
     acked states kip320 --out states --where "quorum.isr == {0}"
     acked states kip320-large --run-dir run --master spark://HOST:PORT --out hdfs://HOST/states
     """
-    from acked.checker.dataset.parquet import refuse_occupied, write_dataset
+    from acked.asking.datasets import write_states
 
-    spark = _settings(master) if master is not None or is_uri(out) else None
-    if spark is None:
-        refuse_occupied(Path(out))
-    elif run_dir is None and not spark.is_local:
-        raise ConfigurationError("--master names executors, which need a run directory that they see; add --run-dir DIR")
     chosen = asked.load()
-    plain = without_symmetry(chosen)  # Data is about every state.
-    question = plain.question().without_graph_properties()
-    condition, refusal = (None, "") if where is None else _condition(question, where)
-    if where is not None and condition is None:
-        _refuse_condition(question, where, refusal)
-        spark = spark or _settings(None)
-    with Output(quiet=quiet).progress() as observer, _run_directory(question, run_dir, observer) as run:
-        observer.phase("writing states")
-        if spark is None:
-            written = write_dataset(question, run, Path(out), levels, transitions, where=condition)
-        else:
-            from acked.checker.dataset.executors import Wanted, write_on_spark
-
-            ours, sql = (where, None) if condition is not None else (None, where)
-            wanted = Wanted(levels, transitions, ours, sql)
-            observer.phase("starting Spark")
-            with spark_driver(spark) as driver:
-                written = write_on_spark(driver, plain.asked, run, out, wanted, observer)
+    written = write_states(chosen, out, transitions, levels, where, run_dir, master, quiet)
     more = f" and {units.plural(written.transitions, 'transition')}" if written.transitions else ""
     click.echo(f"{units.plural(written.states, 'state')}{more} of {chosen.title!r} are in {out}")
     return 0
-
-
-def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
-    """The condition as a predicate of ours; if it is none, the reason, and then it may still be SQL."""
-    from acked.checker.dataset.parquet import Condition
-
-    try:
-        return Condition(question, where), ""
-    except PredicateError as error:
-        return None, str(error)
-
-
-def _refuse_condition(question: Question, where: str, refusal: str) -> None:
-    """Refuses what is neither a predicate nor SQL before anything is searched."""
-    from acked.checker.dataset.mistakes import refuse_mistakes, views_of_question
-
-    try:
-        refuse_mistakes(f"SELECT id FROM states WHERE {where}", views_of_question(question))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"--where {where!r}: {error}; and as a predicate: {refusal}") from None
 
 
 @click.command(short_help="Query the reachable states with SQL.")
@@ -171,7 +113,7 @@ def query(
     \b
     acked states query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
-    from acked.checker.dataset.sql import answer_sql
+    from acked.asking.datasets import answer_query
 
     form = None
     if out is not None:
@@ -180,13 +122,7 @@ def query(
             raise ConfigurationError(f"--out {out} does not end in a known format; use .csv, .json or .parquet")
         check_writable(out, "rows")
     most = None if out is not None else rows + 1
-    with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, master is None, observer) as dataset:
-        table = _count(Path(dataset), sql, most, observer) if master is None and not is_uri(dataset) else None
-        if table is None:
-            observer.phase("starting Spark")
-            with spark_driver(_settings(master)) as driver:
-                observer.phase("running the query")
-                table = answer_sql(driver, dataset, sql, most)
+    table = answer_query(source, changes, sql, most, master, quiet)
     names = list(dict.fromkeys(table.column_names))
     if len(names) < table.num_columns:
         raise ConfigurationError("two columns of the result have the same name; give them names with AS")
@@ -203,17 +139,6 @@ def query(
     if out is not None:
         say(f"{table.num_rows:,} rows are in {out}")
     return 0
-
-
-def _count(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
-    """The answer if the query only counts; None if it is Spark's to answer."""
-    from acked.checker.dataset.counting import NeedsSpark, count
-
-    observer.phase("counting")
-    try:
-        return count(dataset, sql, most)
-    except NeedsSpark:
-        return None
 
 
 @click.command(short_help="Show the levels, actions and growth of a finished search.")
@@ -282,56 +207,6 @@ def _end_of(path: Path, instance: Instance) -> Words:
     if (theirs.protocol, theirs.constants, theirs.dropped) != (instance.protocol, instance.constants, instance.dropped):
         raise ConfigurationError(f"{path} is a trace of another protocol, or of other constants, than the spec")
     return shown.run.states[-1]
-
-
-# -- shared -------------------------------------------------------------------------------------------------------------
-
-
-def _settings(master: str | None) -> SparkSettings:
-    from acked.checker.dataset.sql import CONF
-
-    return SparkSettings(master or "local[*]", CONF)
-
-
-def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> AbstractContextManager[RunDirectory]:
-    """A run directory with the reachable states: the one that is named, or that of a search made now."""
-    return searched(question, observer) if run_dir is None else RunDirectory.open(run_dir, question)
-
-
-def without_symmetry(spec: Spec) -> Spec:
-    """The spec without symmetry: data is about every state."""
-    return replace(spec, asked=replace(spec.asked, symmetry=False))
-
-
-@contextmanager
-def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer: Observer) -> Iterator[str]:
-    """A dataset: the one that is named, or one that is made now for a spec, once its query is no mistake (`checks`)."""
-    from acked.checker.dataset.mistakes import refuse_mistakes, views_of_dataset, views_of_question
-    from acked.checker.dataset.sql import about
-
-    place = Path(source)
-    is_there = is_uri(source) or place.is_dir()
-    if is_there and not changes.are_none:
-        raise ConfigurationError(
-            f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
-        )
-    if is_there:
-        if not is_uri(source):
-            about(place)
-            if checks:
-                refuse_mistakes(sql, views_of_dataset(place))
-        yield source
-        return
-    from acked.checker.dataset.parquet import write_dataset
-
-    question = without_symmetry(AskedSpec(source, changes).load()).question().without_graph_properties()
-    if checks:
-        refuse_mistakes(sql, views_of_question(question))
-    with temporary_folder("acked-states-") as folder:
-        with searched(question, observer) as run:
-            observer.phase("writing states")
-            write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
-        yield str(folder / "all")
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

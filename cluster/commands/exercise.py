@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 
 import click
 
-from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
+from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.commands.reproduce_options import startable_releases
 from acked.cluster.exercising.course import Kind
 from acked.reports.shell.options import shows
-from acked.reports.shell.output import Output, say
+from acked.reports.shell.output import Output
 
 _KINDS = ",".join(kind.value for kind in Kind if kind is not Kind.LOSE_CACHE)
 
@@ -103,53 +99,14 @@ def exercise(
     2.8), 153 if the cluster does not start or does not come back: logs, data directories, acknowledged records and the
     course up to then stay in the folder that the sentence names.
     """
-    from acked.cluster.exercising.exercise import DATA, TOPIC, Exercise, acknowledged_file
-    from acked.cluster.exercising.exercise import exercise as run_exercise
-    from acked.cluster.reports.observations.exercising import ExerciseProgress, Round, exercise_document, print_rounds
-    from acked.cluster.validating.judge import Asked, Judged, judge
+    from acked.cluster.commands.exercising import Exercise, QuorumExercise, exercise_brokers, exercise_controllers
 
     if controllers is not None:
         if hours is not None or home is not None or faults != _KINDS:
             raise ConfigurationError("--controllers have faults of their own; leave out --hours, --faults and --kafka-home")
-        return _exercise_quorum(version, controllers, minutes, seed, out, output)
+        return exercise_controllers(QuorumExercise(version, controllers, minutes, seed), out, output)
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home, partitions, hours)
-    rounds: list[Round] = []
-
-    with _folder(out) as logs, ExerciseProgress(output.quiet) as shown:
-
-        def validated(folder: Path, topic: str, partition: int) -> Judged:
-            acknowledged = folder / acknowledged_file(partition)
-            kept = Asked((str(folder),), topic, partition, version, {}, (folder / DATA,), acknowledged)
-            return judge(kept, lambda events: shown(f"{topic}-{partition}: {events:,} events are explained"))
-
-        for done in run_exercise(asked, logs, shown):
-            rounds.append(Round(done, tuple(validated(done.logs, done.topic, number) for number in range(partitions))))
-            if hours is not None and rounds[-1].is_valid:
-                shutil.rmtree(done.logs)
-
-    output.emit(lambda: exercise_document(asked, rounds), lambda console: print_rounds(console, rounds))
-    if out is not None and hours is None:
-        producers = out / acknowledged_file(0)
-        kept_in = f"acked kafka validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {producers}"
-        say(f"what nodes and clients wrote is in {out}: {kept_in}")
-    return int(ExitCode.HOLDS if all(one.is_valid for one in rounds) else ExitCode.INVARIANT)
-
-
-def _exercise_quorum(
-    version: str, controllers: int, minutes: float, seed: int, out: Path | None, output: Output
-) -> int:
-    """The exit code, once controllers were disturbed and their lines judged."""
-    from acked.cluster.exercising.quorum import QuorumExercise, exercise_quorum
-    from acked.cluster.reports.observations.exercising import ExerciseProgress
-    from acked.cluster.reports.observations.quorum import exercise_document, print_exercised
-    from acked.cluster.validating.quorum import judge_quorum
-
-    with _folder(out) as logs:
-        with ExerciseProgress(output.quiet) as shown:
-            done = exercise_quorum(QuorumExercise(version, controllers, minutes, seed), logs, shown)
-        judged = judge_quorum([str(logs)])
-    output.emit(lambda: exercise_document(done, judged), lambda console: print_exercised(console, done, judged))
-    return int(ExitCode.HOLDS if judged.is_valid and not done.missing else ExitCode.INVARIANT)
+    return exercise_brokers(asked, out, output)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:
@@ -161,31 +118,3 @@ def _kinds(text: str) -> tuple[Kind, ...]:
                 f"--faults: there is no fault {name!r}{near(name, list(known))}; choose from {', '.join(known)}"
             )
     return tuple(known[name] for name in dict.fromkeys(wanted))
-
-
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    """The folder that is asked for, or one that goes with the command; what a failure has left in it stays."""
-    if out is not None:
-        _make(out)
-        yield out
-        return
-    folder = Path(mkdtemp(prefix="acked-exercise-"))
-    is_of_use = False
-    try:
-        yield folder
-    except AckedError:
-        is_of_use = any(folder.iterdir())
-        raise
-    finally:
-        if not is_of_use:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise ConfigurationError(f"--out {folder} is not empty, and old logs would be read with the new ones; empty it")
-    except OSError as error:
-        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}") from None

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from acked.base.errors import AckedError, ConfigurationError, ExitCode
-from acked.base.files import write_text
-from acked.cluster.reports.observations.counting import EventsExplained
+from acked.base.errors import ConfigurationError
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import CONSTANT, Constants, bound, shows
-from acked.reports.shell.output import Output, say
+from acked.reports.shell.output import Output
 
-STDIN, QUORUM_TOPIC = "-", "__cluster_metadata"
+QUORUM_TOPIC = "__cluster_metadata"
 
-if TYPE_CHECKING:
-    from acked.cluster.validating.judge import Asked, Judged, Live
 
 @click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
 @click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
@@ -91,99 +84,14 @@ def validate(
     usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
     are tried, ten times as much the second time, the line counts as not explained.
     """
-    from acked.cluster.lines.facts import Ununderstood
-    from acked.cluster.reports.observations.document import judged_document
-    from acked.cluster.reports.observations.terminal import print_judged
-    from acked.cluster.validating.judge import Asked, judge
+    from acked.cluster.commands.validation import Asked, Ununderstood, validate_all, validate_one, validate_quorum
 
     if topics == (QUORUM_TOPIC,):
-        return _validate_quorum(logs, output)
+        return validate_quorum(logs, output)
     ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
     asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)
     if partitions is not None or len(topics) > 1:
         if follow or page is not None:
             raise ConfigurationError("--follow and --html show one partition; name it with --topic and --partition")
-        return _validate_all(asked, topics, partitions or str(partition), output)
-    if follow:
-        judged = _follow(asked, output)
-    else:
-        with EventsExplained(output.quiet) as progress:
-            judged = judge(asked, progress, _tell)
-    output.emit(
-        lambda: judged_document(judged, topics[0], partition), lambda console: print_judged(console, judged)
-    )
-    if page is not None:
-        _write_page(page, judged)
-    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
-
-
-def _validate_quorum(logs: tuple[str, ...], output: Output) -> int:
-    """The exit code: 12 if what controllers logged contradicts a promise of `kraft`."""
-    from acked.cluster.reports.observations.quorum import print_quorum, quorum_document
-    from acked.cluster.validating.quorum import judge_quorum
-
-    judged = judge_quorum(logs)
-    output.emit(lambda: quorum_document(judged), lambda console: print_quorum(console, judged))
-    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
-
-
-def _validate_all(asked: Asked, topics: tuple[str, ...], partitions: str, output: Output) -> int:
-    """The exit code: 12 if a partition is not valid, else 150 if one could not be read."""
-    from acked.cluster.reports.observations.document import all_document
-    from acked.cluster.reports.observations.terminal import print_all
-    from acked.cluster.validating.judge import judge_all
-
-    with EventsExplained(output.quiet) as progress:
-        found = list(judge_all(asked, dict.fromkeys(topics), _numbers(partitions), progress, _tell))
-    output.emit(lambda: all_document(found), lambda console: print_all(console, found))
-    if any(not isinstance(one, AckedError) and not one.is_valid for _, one in found):
-        return int(ExitCode.INVARIANT)
-    return int(next((one.exit_code for _, one in found if isinstance(one, AckedError)), ExitCode.HOLDS))
-
-
-def _numbers(partitions: str) -> set[int] | None:
-    """Partitions by their numbers; None of all."""
-    if partitions.strip() == "all":
-        return None
-    found: set[int] = set()
-    for span in partitions.split(","):
-        ends = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", span)
-        if ends is None:
-            raise ConfigurationError(f"--partitions takes all, or numbers such as 0-9,12, and not {partitions!r}")
-        found |= set(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
-    return found
-
-
-def _tell(line: str) -> None:
-    say(f"acked: {line}")
-
-
-def _follow(asked: Asked, output: Output) -> Judged:
-    """Follows the files until Ctrl-C, which is how it is meant to end; a second one interrupts."""
-    from acked.cluster.reports.observations.words import so_far
-    from acked.cluster.validating.judge import Live, judge
-
-    if STDIN in asked.logs:
-        raise ConfigurationError("--follow reads files that grow, and stdin is none; name the nodes' files")
-    if asked.data or asked.acknowledged is not None:
-        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate with them afterwards")
-    live = Live(lambda now: None if output.quiet else say(so_far(now)))
-    before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
-    try:
-        return judge(asked, None, _tell, live)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _stop(live: Live, before: signal._HANDLER) -> None:
-    live.stop.set()
-    signal.signal(signal.SIGINT, before)
-
-
-def _write_page(page: Path, judged: Judged) -> None:
-    from acked.cluster.reports.observations.page import has_page, observation_page
-
-    if not has_page(judged.verdict):
-        say("every line is explained, so there is nothing to show: no page is written")
-        return
-    write_text(page, observation_page(judged.verdict, judged.about), "page")
+        return validate_all(asked, topics, partitions or str(partition), output)
+    return validate_one(asked, follow, page, output)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.driver import TINY
-from tests.forked import forking
 from tests.places import CHECKOUT
 from tools.examples import NOT_RUN, SCRIPTS, Example, agrees, answers, examples, pages, recorded, rewritten, run
 
@@ -62,11 +61,10 @@ def documents() -> list[Any]:
     return found
 
 
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture
+def scripts(commands: Path) -> str:
     """Where `acked` is found."""
-    with forking(tmp_path_factory.mktemp("scripts")) as folder:
-        yield str(folder)
+    return str(commands)
 
 
 @pytest.mark.slow

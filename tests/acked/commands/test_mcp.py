@@ -3,76 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from anyio.from_thread import start_blocking_portal
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import CallToolResult, TextContent, TextResourceContents
 
+from tests.checker.spark.spark_cluster import command_of, descendants
 from tests.e2e.driver import TINY, acked
 from tests.places import CHECKOUT
+
+if TYPE_CHECKING:
+    from tests.acked.commands.agent import Agent
 
 pytestmark = pytest.mark.slow
 
 SAFE = "min.insync.replicas=2\ndefault.replication.factor=3\n"
-
-
-class Agent:
-    """A client of one server, which answers one question after the other."""
-
-    def __init__(self, root: Path, *more: str) -> None:
-        command = ["-P", "-m", "acked", "mcp", "--root", str(root), *more]
-        self._server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
-        self._portal = start_blocking_portal()
-
-    def __enter__(self) -> Agent:
-        self.portal = self._portal.__enter__()
-        self._client: AbstractContextManager[Client] = self.portal.wrap_async_context_manager(Client(self._server))
-        self.client = self._client.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._client.__exit__(*error)
-        self._portal.__exit__(*error)
-
-    def tools(self) -> dict[str, Any]:
-        return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
-
-    def call(self, tool: str, **given: Any) -> CallToolResult:
-        return self.portal.call(lambda: self.client.call_tool(tool, given))
-
-    def ask(self, tool: str, **given: Any) -> tuple[int, Any]:
-        """The exit code and the answer, which the text has as well."""
-        found = self.call(tool, **given)
-        assert not found.is_error, found.content
-        [part] = found.content
-        assert isinstance(part, TextContent)
-        assert json.loads(part.text) == found.structured_content
-        return found.structured_content["exit_code"], found.structured_content["answer"]
-
-    def refused(self, tool: str, **given: Any) -> str:
-        """The sentence with which there is no answer."""
-        found = self.call(tool, **given)
-        assert found.is_error
-        [part] = found.content
-        assert isinstance(part, TextContent)
-        return part.text
-
-    def read(self, address: str) -> str:
-        [part] = self.portal.call(lambda: self.client.read_resource(address)).contents
-        assert isinstance(part, TextResourceContents)
-        return part.text
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +42,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def agent(root: Path) -> Iterator[Agent]:
-    with Agent(root) as found:
+def serving(commands: Path, root: Path) -> Callable[..., Agent]:
+    """A server with these options, and its client."""
+    from tests.acked.commands.agent import Agent
+
+    return partial(Agent, commands, root)
+
+
+@pytest.fixture(scope="module")
+def agent(serving: Callable[..., Agent]) -> Iterator[Agent]:
+    with serving() as found:
         yield found
 
 
@@ -178,25 +139,27 @@ def test_tools_are_read_only_and_say_what_they_take(agent: Agent) -> None:
     assert "running_cluster" not in tools["audit"].input_schema["properties"]
 
 
-def test_brokers_are_started_only_if_the_user_said_so(agent: Agent, root: Path) -> None:
+def test_brokers_are_started_only_if_the_user_said_so(agent: Agent, serving: Callable[..., Agent]) -> None:
     assert agent.refused("reproduce", spec="acks-1-loses", kafka="4.1.0") == "there is no tool reproduce"
-    with Agent(root, "--allow-brokers") as other:
+    with serving("--allow-brokers") as other:
         assert other.tools()["reproduce"].annotations.read_only_hint is False
 
 
-def test_of_running_clusters_only_the_one_that_the_user_named_is_asked(root: Path) -> None:
-    with Agent(root, "--bootstrap-server", "127.0.0.1:9") as other:
+def test_of_running_clusters_only_the_one_that_the_user_named_is_asked(serving: Callable[..., Agent]) -> None:
+    with serving("--bootstrap-server", "127.0.0.1:9") as other:
         sentence = other.refused("audit", running_cluster=True, ask="loss")
         assert "127.0.0.1:9" in sentence
         assert "not of type 'boolean'" in other.refused("audit", running_cluster="elsewhere:9092")
 
 
-def test_a_protocol_of_python_is_run_only_if_the_user_said_so(agent: Agent, root: Path) -> None:
+def test_a_protocol_of_python_is_run_only_if_the_user_said_so(
+    agent: Agent, serving: Callable[..., Agent], root: Path
+) -> None:
     sentence = "the spec would run own.py:own, a file of Python; see `acked mcp --trust`"
     assert agent.refused("check", spec="own.toml") == sentence
     assert agent.refused("explain", spec=(root / "own.toml").read_text()) == sentence
     assert not (root / "ran").exists()
-    with Agent(root, "--trust") as other:
+    with serving("--trust") as other:
         assert "own" in other.refused("check", spec="own.toml")
     assert (root / "ran").exists()
 
@@ -218,6 +181,8 @@ def test_what_an_agent_writes_is_no_option_of_the_command(agent: Agent) -> None:
 
 def test_errors_name_the_file_as_the_agent_does(agent: Agent) -> None:
     assert agent.refused("check", spec=TINY.replace("log_size = 1\n", "")).startswith("spec.toml:3: kip320 needs")
+    from mcp import MCPError
+
     with pytest.raises(MCPError, match="there is no resource acked://nothing; choose from"):
         agent.read("acked://nothing")
 
@@ -232,14 +197,8 @@ def large(root: Path) -> str:
     return "large.toml"
 
 
-def commands_below(server: int) -> list[str]:
-    """The command lines of the processes that a process started."""
-    found = subprocess.run(["ps", "-ww", "-o", "args=", "--ppid", str(server)], capture_output=True, text=True, check=False)
-    return found.stdout.splitlines()
-
-
-def test_a_question_ends_with_its_time(root: Path) -> None:
-    with Agent(root, "--time-limit", "3") as other:
+def test_a_question_ends_with_its_time(serving: Callable[..., Agent], root: Path) -> None:
+    with serving("--time-limit", "3") as other:
         started = time.monotonic()
         sentence = other.refused("check", spec=large(root))
         assert sentence == "there is no answer after 3 seconds; ask for less, or see `acked mcp --time-limit`"
@@ -274,13 +233,10 @@ def test_with_the_server_ends_what_it_started(root: Path, ending: str) -> None:
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             print(json.dumps(message), file=server.stdin, flush=True)
         end = time.monotonic() + 60
-        while not (running := commands_below(server.pid)):
+        while not (running := [pid for pid in descendants(server.pid) if "large.toml" in command_of(pid)]):
             assert time.monotonic() < end
             time.sleep(0.1)
-        assert "large.toml" in running[0]
-        [pid] = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, text=True, check=True
-        ).stdout.split()
+        [pid] = running
         if ending == "stdin":
             server.stdin.close()
         else:
@@ -291,7 +247,8 @@ def test_with_the_server_ends_what_it_started(root: Path, ending: str) -> None:
 
 
 def test_without_the_sdk_the_command_names_its_extra(tmp_path: Path) -> None:
-    program = "import sys; sys.modules['mcp'] = None; from acked.cli import main; sys.exit(main(['mcp']))"
+    missing = "sys.modules |= {'mcp': None, 'rfc3987_syntax': None}"
+    program = f"import sys; {missing}; from acked.cli import main; sys.exit(main(['mcp']))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 153
     assert done.stderr == "acked: mcp is needed for serving agents; install it with `pip install mcp`\n"

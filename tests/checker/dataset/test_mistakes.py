@@ -68,7 +68,7 @@ def test_nothing_is_searched_and_nothing_started_for_a_mistake(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("acked.checker.dataset.searched.search", lambda *_: pytest.fail("a search"))
-    monkeypatch.setattr("acked.commands.data.spark_driver", lambda *_: pytest.fail("Spark"))
+    monkeypatch.setattr("acked.asking.datasets.spark_driver", lambda *_: pytest.fail("Spark"))
     assert main(["query", "kip320", "SELECT levl FROM states", "-q"]) == 151
     assert "there is no column 'levl' (did you mean level?)" in capsys.readouterr().err
     assert main(["states", "kip320", "--out", "nowhere", "--where", "size(quorum.is) = 1", "-q"]) == 151

@@ -14,13 +14,15 @@ from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.session import QUICK_START, STEADY_SECONDS, SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark import spark_cluster
-from tests.checker.spark.spark_cluster import PATIENT, cluster
+from tests.checker.spark.spark_cluster import cluster
 from tests.checker.spark.test_spark import spec
 from tests.checker.toys import answer
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 BOUNDS = Bounds(workers=2, memory=1 << 30)
+PATIENCE = 300.0
+"""Seconds; machines have other work."""
 
 
 @pytest.mark.timeout(600)
@@ -30,12 +32,13 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
         "spark.executor.memory": "512m",
         "spark.cores.max": "2",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        **PATIENT,
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s",
     }
     with (
         cluster(tmp_path, workers=1) as machines,
         SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
     ):
+        driver._late += PATIENCE  # Spark itself waits as long before it is there, for which a second will do here.
         late = threading.Timer(STEADY_SECONDS + 2, machines.start_workers, [1])
         late.start()
         question = spec("kip101")
@@ -46,16 +49,15 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("conf", [{"spark.authenticate": "true", "spark.authenticate.secret": "wrong"}, {}])
-def test_a_wrong_secret_or_none_is_told_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: dict[str, str]
-) -> None:
-    """Of Spark's own authentication, which a cluster may have on."""
+def test_a_wrong_secret_or_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Spark's own authentication, which a cluster may have on; its master refuses, whatever workers there are."""
     secret = "-Dspark.authenticate=true -Dspark.authenticate.secret=right"
     monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {secret}")
-    with (
-        cluster(tmp_path, workers=1) as machines,
-        SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
-        pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate=true"),
-    ):
-        driver.slots()
+    wrong = {"spark.authenticate": "true", "spark.authenticate.secret": "wrong"}
+    with cluster(tmp_path, workers=0) as machines:
+        for conf in (wrong, {}):
+            with (
+                SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
+                pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate="),
+            ):
+                driver.slots()

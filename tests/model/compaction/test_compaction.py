@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import search
-from acked.checker.spec.spec import Spec, load_spec
-from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.compaction.protocol import compaction
 from acked.model.compaction.settings import CIRCUMSTANCES, CLIENTS, RULES, SIZES
@@ -27,7 +24,7 @@ from tests.model.compaction.promised import explore
 from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
-from tests.places import SPECS
+from tests.shipped import shipped_of
 
 PROMISES = properties_of(compaction)
 TRANSACTIONAL = {"AbortedRecordsStayHidden", "CommittedRecordsStayReadable", "TransactionsEnd"}
@@ -166,21 +163,17 @@ def test_releases_have_the_rules_that_their_sources_have() -> None:
 # -- what rules and promises are for ----------------------------------------------------------------------------------
 
 
-@cache
-def of_compaction() -> tuple[Spec, ...]:
-    return tuple(spec for spec in map(load_spec, specs_under(SPECS)) if spec.protocol is compaction)
-
-
 def test_every_promise_is_violated_by_a_spec_and_kept_by_another() -> None:
-    violated = {name for spec in of_compaction() if spec.expect for name in spec.expect.violates}
-    held = {item.name for spec in of_compaction() if spec.expect and not spec.expect.violates for item in spec.properties}
+    violated = {name for spec in shipped_of(compaction) if spec.expect for name in spec.expect.violates}
+    kept = [spec for spec in shipped_of(compaction) if spec.expect and not spec.expect.violates]
+    held = {item.name for spec in kept for item in spec.properties}
     assert violated >= set(PROMISES)
     assert held >= set(PROMISES)
 
 
 def test_every_rule_is_what_mends_a_row() -> None:
     rows: dict[int, dict[str, Any]] = {}
-    for spec in of_compaction():
+    for spec in shipped_of(compaction):
         if spec.gallery:
             rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import search
-from acked.checker.spec.spec import Spec, load_spec
-from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
 from acked.model.kraft.protocol import kraft
@@ -26,7 +23,7 @@ from tests.model.kraft.enumeration import Rules, explore
 from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
-from tests.places import SPECS
+from tests.shipped import shipped_of
 
 PROMISES = properties_of(kraft)
 SOMETIMES = {"FollowedLeadersStay", "RemovedVotersStayOut", "SnapshotsAreTakenUp"}
@@ -195,14 +192,9 @@ def test_releases_have_the_rules_that_their_sources_have() -> None:
 # -- what rules and promises are for -------------------------------------------------------------------------------------
 
 
-@cache
-def of_kraft() -> tuple[Spec, ...]:
-    return tuple(spec for spec in map(load_spec, specs_under(SPECS)) if spec.protocol is kraft)
-
-
 def test_every_promise_is_violated_by_a_spec_and_kept_by_another() -> None:
-    violated = {name for spec in of_kraft() if spec.expect for name in spec.expect.violates}
-    held = {item.name for spec in of_kraft() if spec.expect and not spec.expect.violates for item in spec.properties}
+    violated = {name for spec in shipped_of(kraft) if spec.expect for name in spec.expect.violates}
+    held = {item.name for spec in shipped_of(kraft) if spec.expect and not spec.expect.violates for item in spec.properties}
     assert violated >= set(PROMISES) - {"LeaderCompleteness", "StateMachineSafety"}
     assert held >= set(PROMISES) - {"RemovedVotersStayOut", "SnapshotsAreTakenUp"}
 
@@ -216,7 +208,7 @@ def test_what_two_voters_lose_with_a_disk_breaks_completeness_and_safety_too() -
 
 def test_every_rule_is_what_mends_a_row() -> None:
     rows: dict[int, dict[str, Any]] = {}
-    for spec in of_kraft():
+    for spec in shipped_of(kraft):
         if spec.gallery:
             rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values() if "fix" in row]

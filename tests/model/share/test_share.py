@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ from acked.base.bounds import Bounds
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.checker.spec.spec import Spec, load_spec
-from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
@@ -25,7 +22,7 @@ from tests.model.share.enumeration import Rules, explore
 from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
-from tests.places import SPECS
+from tests.shipped import shipped_of
 
 PROMISES = properties_of(share)
 ALWAYS = tuple(PROMISES[name] for name in ("AcknowledgedRecordsStay", "NoRecordIsSkipped", "LocksEnd"))
@@ -125,20 +122,15 @@ def test_releases_have_the_rules_that_their_sources_have() -> None:
         profile("4.0", "kraft")
 
 
-@cache
-def of_share() -> tuple[Spec, ...]:
-    return tuple(spec for spec in map(load_spec, specs_under(SPECS)) if spec.protocol is share)
-
-
 def test_every_promise_is_violated_by_a_spec_and_kept_by_another() -> None:
-    violated = {name for spec in of_share() if spec.expect for name in spec.expect.violates}
-    held = {item.name for spec in of_share() if spec.expect and not spec.expect.violates for item in spec.properties}
+    violated = {name for spec in shipped_of(share) if spec.expect for name in spec.expect.violates}
+    held = {item.name for spec in shipped_of(share) if spec.expect and not spec.expect.violates for item in spec.properties}
     assert violated == held == set(PROMISES)
 
 
 def test_every_rule_is_what_mends_a_row() -> None:
     rows: dict[int, dict[str, Any]] = {}
-    for spec in of_share():
+    for spec in shipped_of(share):
         if spec.gallery:
             rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values()]
