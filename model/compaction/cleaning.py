@@ -56,7 +56,7 @@ from acked.model.compaction.state import (
 )
 from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.quantify import each, implies, ite, smaller, truth
+from acked.model.language.quantify import each, implies, ite, named, smaller, truth
 from acked.model.language.telling import Telling
 from acked.model.language.values import Bool
 
@@ -276,7 +276,7 @@ def clean(s: State) -> None:
         is_last = is_last_of_producer(s, o)
         if last_batch.value:
             is_last = is_last | (o + 1 == (until if last_batch.value == 1 else hw))
-        left = ite(stays, kept_as(WHOLE), ite(is_last, kept_as(EMPTY), kept_as(GONE)))
+        left = ite(stays, named(Kept, WHOLE), ite(is_last, named(Kept, EMPTY), named(Kept, GONE)))
         kept.append(ite(reads[i], left, batch.kept))
         marks = (batch.kind == TOMBSTONE) & ~(is_past if marks_mapped_only.on else truth(False))
         marked.append(reads[i] & stays & batch.horizon.is_none & (marks | (~is_record & known.discardable[i])))
@@ -288,11 +288,6 @@ def clean(s: State) -> None:
         batch.indexed = known.indexed[i] | (batch.indexed & ~is_cleaned[i])
         s.base[o] = bases[i]
     s.dirty = found.end
-
-
-def kept_as(name: str) -> Kept:
-    """What is left of a batch, as a value."""
-    return Kept(Kept.lift(name))
 
 
 def has_aged(s: State, dirty: Offset, modified: list[Time], index: int) -> Bool:

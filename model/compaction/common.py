@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acked.model.compaction.settings import lags, transactions
-from acked.model.compaction.state import ABORT, COMMIT, GONE, TOMBSTONE, VALUE, WHOLE, Batch, Kind, Offset, Producer, State
+from acked.model.compaction.state import ABORT, COMMIT, GONE, TOMBSTONE, VALUE, WHOLE, Batch, Offset, Producer, State
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, greatest, least, smaller, some, truth
 from acked.model.language.telling import Role
@@ -152,8 +152,3 @@ def is_there(s: State, o: Offset) -> Bool:
 def is_readable(s: State, o: Offset) -> Bool:
     """It is on disk, and consumers may read so far."""
     return is_whole(s, o) & (o >= s.start) & (o < last_stable_offset(s))
-
-
-def named(name: str) -> Kind:
-    """A kind of batches, as a value."""
-    return Kind(Kind.lift(name))

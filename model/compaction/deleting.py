@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from acked.model.compaction.common import BROKER, first_segment, greater, high_watermark, offsets, segment_end
 from acked.model.compaction.settings import deletes, expires, follows, one_reading, starts_later
-from acked.model.compaction.state import GONE, Offset, State
+from acked.model.compaction.state import GONE, Kept, Offset, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, smaller
+from acked.model.language.quantify import ite, named, smaller
 from acked.model.language.telling import Course, Role, Telling, Tells
 
 ADMIN = Role("administrator")
@@ -64,7 +64,7 @@ def _drop(s: State, first: Offset, end: Offset) -> None:
         is_dropped = (o >= first) & (o < end)
         batch.indexed = batch.indexed & ~is_dropped
         batch.horizon = ite(is_dropped, None, batch.horizon)
-        batch.kept = ite(is_dropped, type(batch.kept)(type(batch.kept).lift(GONE)), batch.kept)
+        batch.kept = ite(is_dropped, named(Kept, GONE), batch.kept)
 
 
 # -- a follower -------------------------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@ Sources: `UnifiedLog.append`, `maybeRoll` and `truncateTo`, `ProducerStateManage
 
 from __future__ import annotations
 
-from acked.model.compaction.common import BROKER, active_segment, has_open, is_data, is_open, is_there, named, offset
+from acked.model.compaction.common import BROKER, active_segment, has_open, is_data, is_open, is_there, offset
 from acked.model.compaction.settings import lags, segment, ticks, tombstones, transactions
 from acked.model.compaction.state import ABORT, COMMIT, TOMBSTONE, VALUE, WHOLE, Batch, Key, Kind, Offset, Producer, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import count, each, ite, least, smaller, some
+from acked.model.language.quantify import count, each, ite, least, named, smaller, some
 from acked.model.language.telling import CLIENT, CONTROLLER, Role, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue
 
@@ -39,7 +39,7 @@ def _append(s: State, kind: Kind, key: Key, producer: OptionalValue[Producer] | 
 def _kind_of(deletes_it: Bool) -> Kind:
     if not tombstones.on:
         require("records have values", ~deletes_it)
-    return ite(deletes_it, named(TOMBSTONE), named(VALUE))
+    return ite(deletes_it, named(Kind, TOMBSTONE), named(Kind, VALUE))
 
 
 def _record(t: Telling) -> str:
@@ -77,7 +77,7 @@ def end_txn(s: State, producer: Producer, commits_it: Bool) -> None:
     """A marker ends a transaction; one that is aborted enters the transaction index (`UnifiedLog.append`)."""
     require("it has a transaction", has_open(s, producer))
     first = least(Offset, lambda o: (s.log.at(o).producer == producer) & is_open(s, o))
-    _append(s, ite(commits_it, named(COMMIT), named(ABORT)), Key(Key.lift(0)), producer, first)
+    _append(s, ite(commits_it, named(Kind, COMMIT), named(Kind, ABORT)), Key(Key.lift(0)), producer, first)
 
 
 @action(says=lambda t: f"a new segment begins at offset {t.after.log.end}", actor=BROKER)

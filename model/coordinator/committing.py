@@ -12,7 +12,6 @@ from acked.model.coordinator.common import (
     is_asked,
     is_in_sync,
     leads,
-    named,
     newest_offsets,
     record,
     require_writes,
@@ -52,7 +51,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, some, truth
+from acked.model.language.quantify import ite, named, some, truth
 from acked.model.language.telling import Telling, Tells
 from acked.model.language.values import Bool
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 from acked.model.coordinator.settings import (
     delays_markers,
@@ -35,20 +34,12 @@ from acked.model.coordinator.state import (
 )
 from acked.model.language.action import require
 from acked.model.language.context import literal
-from acked.model.language.quantify import each, every, greatest, implies, ite, truth
+from acked.model.language.quantify import each, every, greatest, implies, ite, named, truth
 from acked.model.language.telling import Role
-from acked.model.language.values import Bool, Enum
+from acked.model.language.values import Bool
 
 CONSUMER = Role("consumer")
 PRODUCER = Role("producer")
-
-E = TypeVar("E", bound=Enum)
-
-
-def named(item: type[E], name: str) -> E:
-    """The value of a name, for one side of `ite`."""
-    return item(item.lift(name))
-
 
 # -- who leads --------------------------------------------------------------------------------------------------------
 

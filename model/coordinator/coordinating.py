@@ -6,14 +6,7 @@ Sources: `CoordinatorRuntime`, `CoordinatorLoaderImpl` and `SnapshottableCoordin
 
 from __future__ import annotations
 
-from acked.model.coordinator.common import (
-    begin_load,
-    clear_coordinator,
-    flush_view,
-    is_in_sync,
-    leads,
-    named,
-)
+from acked.model.coordinator.common import begin_load, clear_coordinator, flush_view, is_in_sync, leads
 from acked.model.coordinator.settings import (
     delays_markers,
     duties_in_order,
@@ -48,7 +41,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, every, ite, smaller
+from acked.model.language.quantify import each, every, ite, named, smaller
 from acked.model.language.telling import Telling
 from acked.model.language.values import Bool
 

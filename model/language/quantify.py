@@ -20,10 +20,11 @@ from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
 from acked.model.language.storage.messages import MessagesView
-from acked.model.language.values import Bool, Count, I, Id, Int, IntLike, N, OptionalValue, V, Value, type_name_of
+from acked.model.language.values import Bool, Count, Enum, I, Id, Int, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
+E = TypeVar("E", bound=Enum)
 
 
 def truth(value: bool) -> Bool:
@@ -293,3 +294,8 @@ def ite(condition: Bool, then: Any, other: Any) -> Any:
         raise ModelError(f"ite(…) needs a symbolic value, got {type_name_of(then)} and {type_name_of(other)}")
     lift = typed.lift
     return type(typed)(pool.ite(test, lift(then), lift(other)))
+
+
+def named(item: type[E], name: str) -> E:
+    """The value of a name, where nothing else says whose name it is: one side of `ite`."""
+    return item(item.lift(name))

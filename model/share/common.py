@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from acked.model.language.context import literal
-from acked.model.language.quantify import each, every, greatest, implies, ite, truth
+from acked.model.language.quantify import each, every, greatest, implies, ite, named, truth
 from acked.model.language.storage.messages import Place
 from acked.model.language.telling import Role
-from acked.model.language.values import Bool, Enum
+from acked.model.language.values import Bool
 from acked.model.share.settings import (
     acquires_settled,
     delivery_limit,
@@ -41,15 +41,7 @@ from acked.model.share.state import (
     Write,
 )
 
-CONSUMER = Role("consumer")
 COORDINATOR = Role("share coordinator")
-
-E = TypeVar("E", bound=Enum)
-
-
-def named(item: type[E], name: str) -> E:
-    """The value of a name, for one side of `ite`."""
-    return item(item.lift(name))
 
 
 def told_leader(state: Any, epoch: int) -> Any:

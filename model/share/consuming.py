@@ -7,10 +7,10 @@ so that no names are needed. Sources: `SharePartition` and `InFlightState` of 4.
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, truth
-from acked.model.language.telling import Telling, Tells
+from acked.model.language.quantify import ite, named, truth
+from acked.model.language.telling import CONSUMER, Telling, Tells
 from acked.model.language.values import Enum
-from acked.model.share.common import CONSUMER, end_lock, is_gap, is_written, named, released, send, told_leader
+from acked.model.share.common import end_lock, is_gap, is_written, released, send, told_leader
 from acked.model.share.settings import (
     acquires_settled,
     deliveries,

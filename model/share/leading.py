@@ -8,7 +8,7 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import every, ite, least
-from acked.model.language.telling import CONTROLLER, Telling, Tells
+from acked.model.language.telling import CONTROLLER, PRODUCER, Telling, Tells
 from acked.model.share.common import COORDINATOR, clear_leader, move_start, offsets, told_leader
 from acked.model.share.settings import keeps_first_start, latest, max_epoch, records, some_zombies
 from acked.model.share.state import UNKNOWN, Epoch, Offset, State
@@ -66,7 +66,7 @@ def initialise(s: State, epoch: Epoch) -> None:
     move_start(s, epoch, mine.active)
 
 
-@action(says=lambda t: f"a producer writes record {t.before.produced}", when=lambda: latest.on, actor=CONTROLLER)
+@action(says=lambda t: f"a producer writes record {t.before.produced}", when=lambda: latest.on, actor=PRODUCER)
 def produce(s: State) -> None:
     """A record is written, and committed."""
     require("a record is left", s.produced < records.value)

@@ -8,10 +8,10 @@ what comes meanwhile is sent together; a write that is refused for a while goes 
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, truth
+from acked.model.language.quantify import ite, named, truth
 from acked.model.language.telling import Telling, Tells
 from acked.model.language.values import Bool
-from acked.model.share.common import COORDINATOR, named, offsets, settle, told_leader
+from acked.model.share.common import COORDINATOR, offsets, settle, told_leader
 from acked.model.share.settings import failed_writes, hides_refusals, lost_answers, retries, start_goes_forward
 from acked.model.share.state import ACKNOWLEDGED, ARCHIVED, AVAILABLE, UNKNOWN, Delivery, Epoch, State, Write
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from acked.model.language.telling import PRODUCER
 from acked.model.majority.protocol import majority
 from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
+from acked.reports.pictures.logs import NumberedLogPictures, ids
 from acked.reports.pictures.picture import Badge, Box, Fact, Look, State, Tone
-from acked.reports.pictures.records import NumberedLogPictures, ids
 
 VOTES = Badge("votes", "votes")
 

@@ -23,8 +23,8 @@ from acked.reports.pictures.kafka import (
     follows,
     own_isr,
 )
+from acked.reports.pictures.logs import NumberedLogPictures, ids
 from acked.reports.pictures.picture import Badge, Box, Fact, State, Tone
-from acked.reports.pictures.records import NumberedLogPictures, ids
 
 
 def _acked_records(state: State) -> list[int]:

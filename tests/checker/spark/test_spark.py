@@ -121,6 +121,10 @@ KINDS = {
     "kafka19975-bug": (2, 2),
     "kip890-no-add-fix": (7, 2),
     "txn-zombie-3-5": (7, 1),  # A violated property of steps.
+    "compaction": (7, 2),
+    "unmapped-tombstone-bug": (2, 2),
+    "share": (2, 2),
+    "hidden-refusal-bug": (7, 1),
 }
 """Specs that differ in what is asked or of which protocol, each with its buckets and tasks; symmetry has its own test."""
 
