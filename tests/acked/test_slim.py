@@ -11,16 +11,14 @@ import sys
 import tomllib
 import urllib.request
 import zipfile
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from acked.base.errors import SystemFailure
 from acked.base.optional import optional_packages
-from tests.building import archives_of_the_checkout
+from tests.building import archives_of_the_checkout, environment_of, files_of, reachable
 from tests.e2e.driver import TINY
 from tests.places import CHECKOUT
 from tools.archives.slim import slim_pyproject
@@ -39,25 +37,6 @@ def required() -> list[Requirement]:
 def listed() -> list[Requirement]:
     """What the slim distribution needs."""
     return [Requirement(line) for line in tomllib.loads(slim_pyproject(PYPROJECT))["project"]["dependencies"]]
-
-
-def reachable(wanted: list[Requirement]) -> set[str]:
-    """The distributions of this environment that are installed with these, by canonical name."""
-    found: set[str] = set()
-    open_ = [canonicalize_name(item.name) for item in wanted]
-    while open_:
-        name = open_.pop()
-        if name not in found:
-            found.add(name)
-            needs = map(Requirement, metadata.distribution(name).requires or [])
-            open_ += [canonicalize_name(it.name) for it in needs if it.marker is None or it.marker.evaluate({"extra": ""})]
-    return found
-
-
-def files_of(name: str) -> list[Path]:
-    """The installed files of a distribution, compiled ones among them."""
-    files = metadata.distribution(name).files or []
-    return [place for file in files if (place := Path(str(file.locate()))).is_file()]
 
 
 def size(names: set[str]) -> int:
@@ -203,18 +182,10 @@ def test_a_module_that_is_missing_for_another_reason_stays_an_error() -> None:
 @pytest.fixture(scope="module")
 def slim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment in which only acked and what the slim distribution needs can be imported."""
-    home = tmp_path_factory.mktemp("slim") / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True, timeout=300)
-    [packages] = home.glob("lib/python*/site-packages")
-    for name in reachable(listed()):
-        for place in files_of(name):
-            for base in map(Path, sys.path):
-                if base.name == "site-packages" and place.is_relative_to(base):
-                    link = packages / place.relative_to(base).parts[0]
-                    if not link.exists():
-                        link.symlink_to(base / link.name)
+    python = environment_of(tmp_path_factory.mktemp("slim"), reachable(listed()))
+    [packages] = python.parents[1].glob("lib/python*/site-packages")
     (packages / "acked").symlink_to(CHECKOUT / "acked")
-    return home / "bin" / "python"
+    return python
 
 
 @pytest.fixture(scope="module")
