@@ -46,6 +46,7 @@ def size(names: set[str]) -> int:
     return sum(place.stat().st_size for name in names for place in files_of(name))
 
 
+@pytest.mark.slow
 def test_both_installations_are_as_small_as_promised() -> None:
     full, slim = size(reachable(required())), size(reachable(listed()))
     print(f"\nfull installation: {full / MB:.0f} MB; slim installation: {slim / MB:.0f} MB")
