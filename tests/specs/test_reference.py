@@ -113,7 +113,10 @@ def test_the_folder_of_counts_holds_nothing_but_the_reference() -> None:
     assert held == sorted(map(row_id, ROWS)), "counts that acked alone found are expected by a spec of specs/ itself"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=row_id)
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row_id(row), marks=[pytest.mark.slow] * (row["distinct_states"] > 1_000_000)) for row in ROWS],
+)
 def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers(row: dict[str, Any]) -> None:
     asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
     results = [search(asked, Bounds(workers, MEMORY)) for workers in (1, 2)]
