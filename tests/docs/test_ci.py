@@ -20,7 +20,6 @@ import pytest
 import yaml
 
 from tests.building import archives_of_the_checkout
-from tests.kept import compiled
 from tests.places import CHECKOUT
 
 TEXT = (CHECKOUT / "docs" / "ci.md").read_text("utf-8")
@@ -55,15 +54,9 @@ def break_it(project: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, str]:
-    """An environment into which the workflow's step has put this checkout's wheel, not an address; the rest was there.
-
-    So were kernels, as a workflow's cache has them.
-    """
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment into which the workflow's step has put this checkout's wheel, not an address; the rest was there."""
     place = tmp_path_factory.mktemp("ci")
-    (place / "cache").mkdir(mode=0o700)
-    for path in compiled(cache):
-        shutil.copyfile(path, place / "cache" / path.name)
     dist = archives_of_the_checkout(tmp_path_factory).wheel.parent
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
     site = next((place / "venv").rglob("site-packages"))
