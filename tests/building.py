@@ -6,10 +6,13 @@ import os
 import subprocess
 import sys
 import sysconfig
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.places import CHECKOUT
 from tests.sharing import made_once
@@ -84,3 +87,37 @@ def environment_with_the_wheel(factory: pytest.TempPathFactory) -> Path:
         environment_with(home, wheel)
 
     return made_once(factory, "environment", make).with_name("clean") / "environment" / "bin" / "python"
+
+
+def reachable(wanted: list[Requirement]) -> set[str]:
+    """The distributions of this environment that are installed with these, by canonical name."""
+    found: set[str] = set()
+    open_ = [canonicalize_name(item.name) for item in wanted]
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            needs = map(Requirement, metadata.distribution(name).requires or [])
+            open_ += [canonicalize_name(it.name) for it in needs if it.marker is None or it.marker.evaluate({"extra": ""})]
+    return found
+
+
+def files_of(name: str) -> list[Path]:
+    """The installed files of a distribution, compiled ones among them."""
+    files = metadata.distribution(name).files or []
+    return [place for file in files if (place := Path(str(file.locate()))).is_file()]
+
+
+def environment_of(target: Path, names: set[str]) -> Path:
+    """The Python of a clean environment below `target` with links to these distributions of the test environment."""
+    home = target / "environment"
+    made = outside(sys.executable, "-m", "venv", "--without-pip", home, cwd=target)
+    assert made.returncode == 0, made.stderr
+    [packages] = home.glob("lib/python*/site-packages")
+    for place in (place for name in names for place in files_of(name)):
+        for base in map(Path, sys.path):
+            if base.name == "site-packages" and place.is_relative_to(base):
+                link = packages / place.relative_to(base).parts[0]
+                if not link.exists():
+                    link.symlink_to(base / link.name)
+    return home / "bin" / "python"

@@ -60,6 +60,7 @@ def test_every_python_file_of_our_packages_lies_in_a_package() -> None:
     assert {folder.relative_to(CHECKOUT).parts[0] for folder in folders} == set(FOLDERS)
 
 
+@pytest.mark.slow
 def test_no_file_names_a_package_registry_or_a_home_folder() -> None:
     found = []
     for path in files():

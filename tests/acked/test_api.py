@@ -43,6 +43,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("name", [name for name in acked.__all__ if name not in CONSTANTS])
 def test_every_public_name_has_an_example_that_is_true(name: str, toylog: dict[str, Any]) -> None:
@@ -157,6 +158,7 @@ def test_the_page_of_the_api_is_made_from_the_docstrings() -> None:
     assert page.count("```pycon") > 20
 
 
+@pytest.mark.slow
 def test_answers_are_printed_in_a_screen_and_a_trace_is_a_picture_in_a_notebook() -> None:
     question = acked.load_spec("truncate-to-hw").question()
     found = acked.check(question)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import sysconfig
 import tarfile
 import tomllib
@@ -22,7 +21,15 @@ from packaging.utils import canonicalize_name
 import acked
 from acked.base.files import ROOMS
 from acked.reports.shell.specs import bundled_specs
-from tests.building import Archives, archives_of_the_checkout, build, environment_with_the_wheel, outside
+from tests.building import (
+    Archives,
+    archives_of_the_checkout,
+    build,
+    environment_of,
+    environment_with_the_wheel,
+    outside,
+    reachable,
+)
 from tests.places import CHECKOUT
 from tools.site import FENCE, OUTSIDE
 
@@ -108,16 +115,18 @@ def test_what_is_built_twice_has_the_same_bytes(archives: Archives, tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_bill_of_materials_names_what_acked_needs_with_versions_and_licences(tmp_path: Path) -> None:
+    declared = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
+    dependencies = [Requirement(line) for line in declared]
+    clean = environment_of(tmp_path, reachable(dependencies))
     [block] = re.findall(r"^ *(cyclonedx-py .*)$", (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
-    command = block.replace("clean/bin/python", sys.executable).replace("dist/", f"{tmp_path}/")
+    command = block.replace("clean/bin/python", str(clean)).replace("dist/", f"{tmp_path}/")
     done = outside(Path(sysconfig.get_path("scripts")) / "cyclonedx-py", *command.split()[1:], cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "acked.cdx.json").read_text("utf-8"))
     root = document["metadata"]["component"]
     assert (document["bomFormat"], root["name"], root["licenses"][0]["license"]["id"]) == ("CycloneDX", "acked", "Apache-2.0")
     parts = {canonicalize_name(part["name"]): part for part in document["components"]}
-    for line in tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]:
-        name = canonicalize_name(Requirement(line).name)
+    for name in (canonicalize_name(one.name) for one in dependencies):
         assert (parts[name]["version"], parts[name]["purl"]) == (version(name), f"pkg:pypi/{name}@{version(name)}")
 
 

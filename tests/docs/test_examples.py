@@ -136,6 +136,7 @@ def test_output_unlike_the_one_shown_does_not_agree(expected: tuple[str, ...], a
     assert not agrees(expected, actual)
 
 
+@pytest.mark.slow
 def test_what_is_forked_has_the_folder_the_variables_and_the_streams_of_its_caller(scripts: str, tmp_path: Path) -> None:
     assert run("command -v acked", tmp_path, 0, scripts) == (0, f"{scripts}/acked\n")
     assert run("acked --version", tmp_path, 0, scripts) == run("acked --version", tmp_path, 0)

@@ -202,6 +202,7 @@ def test_what_was_seen_is_read_from_the_sentences_that_specs_write() -> None:
     assert seen_on_brokers(["Read from the sources."]) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "number"), ALL_ROWS)
 def test_the_specs_of_a_row_and_the_brokers_agree_on_what_was_seen(folder: str, number: int) -> None:
     entries = [spec.gallery for spec in parts_of(folder, number).values() if spec.gallery]

@@ -15,6 +15,7 @@ from tools.made import PART, PARTS, kept, pages, whole
 from tools.parts import gallery
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_git_keeps_the_short_tables_that_are_made_now(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -28,6 +29,7 @@ def test_every_part_has_its_place_once() -> None:
     assert marks == 2 * len(PARTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*PARTS} - {"claims", "gallery"}))
 def test_a_part_is_whole_on_the_site(name: str) -> None:
     text = whole(f"<!-- made: {name} -->\n<!-- end -->\n")

@@ -56,6 +56,7 @@ def test_stories_end_as_they_are_told_every_time() -> None:
     assert [key for key, one in counted.items() if one["runs"] < (10 if one["story"] in nine else 3)] == []
 
 
+@pytest.mark.slow
 def test_lists_say_what_was_measured() -> None:
     told = json.loads((CHECKOUT / "specs" / "on_brokers.json").read_text("utf-8"))
     assert told == in_lists(MEASURED)

@@ -65,6 +65,7 @@ def keys(value: object) -> set[str]:
     return set(value).union(*map(keys, inner))
 
 
+@pytest.mark.slow
 def test_the_page_about_json_has_every_key_of_a_check_and_of_a_trace(tmp_path: Path) -> None:
     _, output = run("acked check truncate-to-hw --format json --quiet", tmp_path, 0)
     found = keys(json.loads(output))

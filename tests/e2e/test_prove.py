@@ -195,6 +195,7 @@ def test_ctrl_c_ends_everything() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("below", "arguments", "parts"),
     [

@@ -161,6 +161,7 @@ def test_a_certificate_of_a_proof_with_several_controllers_can_be_checked(
         derivation_of(replace(told, constants={**named, "controllers": 0}))
 
 
+@pytest.mark.slow
 def test_a_certificate_that_promises_what_cannot_be_proved_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

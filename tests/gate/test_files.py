@@ -89,6 +89,7 @@ def test_the_report_says_what_is_wrong_with_each(report: GateReport) -> None:
     assert not report.is_green
 
 
+@pytest.mark.slow
 def test_junit_is_accepted_by_the_schema_of_jenkins(report: GateReport, told: list[Failure]) -> None:
     schema = xmlschema.XMLSchema10(str(DATA / "junit-10.xsd"))
     for text in (junit_xml(report, told), junit_xml(EMPTY, [])):

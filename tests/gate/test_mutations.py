@@ -6,7 +6,10 @@ The assertions, and that the rows in `docs/` are those measured.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +34,16 @@ def test_a_sound_copy_is_green_from_the_cache(warm: Path, tmp_path: Path) -> Non
     assert (seen.code, [entry["cached"] for entry in seen.document["specs"]]) == (0, [True] * 4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "mutation"),
-    list(enumerate(MUTATIONS, 1)),
-    ids=[mutation.what.replace(" ", "-") for mutation in MUTATIONS],
-)
+def dealt() -> Iterator[Any]:
+    """Every fault with its number; those in code that are like three others are left to the long run."""
+    seen = Counter[str]()
+    for number, mutation in enumerate(MUTATIONS, 1):
+        seen[mutation.reason] += "/" in mutation.file
+        mark = pytest.mark.long if "/" in mutation.file and seen[mutation.reason] > 3 else pytest.mark.slow
+        yield pytest.param(number, mutation, id=mutation.what.replace(" ", "-"), marks=mark)
+
+
+@pytest.mark.parametrize(("number", "mutation"), dealt())
 def test_a_fault_turns_the_gate_red_for_its_reason(number: int, mutation: Mutation, warm: Path, tmp_path: Path) -> None:
     seen = attempt(mutation, tmp_path, warm)
     assert not seen.document["green"]

@@ -212,6 +212,7 @@ def test_a_bug_of_the_gallery_is_called_as_the_finding_that_it_shows_or_by_its_o
     assert len(titles) == len(KNOWN)
 
 
+@pytest.mark.slow
 def test_an_id_that_is_not_known_cannot_be_forgotten() -> None:
     with pytest.raises(ConfigurationError, match=r"'stale-log-end' \(did you mean stale-log-ends\?\)"):
         known_losses(["stale-log-end"])
@@ -325,6 +326,7 @@ def test_the_command_ends_with_0_where_nothing_is_new_and_with_12_where_somethin
     assert len(loss["story"]) == 6
 
 
+@pytest.mark.slow
 def test_the_command_refuses_what_there_is_not_with_151(capsys: pytest.CaptureFixture[str]) -> None:
     assert hunt(capsys, "--forget", "stale")[0] == 151
     assert hunt(capsys, "--faults", "flood")[0] == 151

@@ -240,6 +240,7 @@ MUTATIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_good_is_good_and_every_mutation_of_it_is_not(roll: Roll, tmp_path: Path) -> None:
     file = tmp_path / "topics.txt"
     for old, new, expected in (("", "", 0), *MUTATIONS.values()):
@@ -249,6 +250,7 @@ def test_what_is_good_is_good_and_every_mutation_of_it_is_not(roll: Roll, tmp_pa
         assert code == expected, (old, new)
 
 
+@pytest.mark.slow
 def test_controllers_that_nobody_counted_leave_it_undecided_and_a_majority_has_to_stay(roll: Roll, tmp_path: Path) -> None:
     file, quorum = tmp_path / "topics.txt", tmp_path / "quorum.txt"
     file.write_text(GOOD, "utf-8")
@@ -297,6 +299,7 @@ def live(**changes: Any) -> LiveCluster:
     return replace(known, **changes)
 
 
+@pytest.mark.slow
 def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_were_answered(
     roll: Roll, monkeypatch: pytest.MonkeyPatch
 ) -> None:

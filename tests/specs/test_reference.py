@@ -113,7 +113,10 @@ def test_the_folder_of_counts_holds_nothing_but_the_reference() -> None:
     assert held == sorted(map(row_id, ROWS)), "counts that acked alone found are expected by a spec of specs/ itself"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=row_id)
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row_id(row), marks=[pytest.mark.slow] * (row["distinct_states"] > 1_000_000)) for row in ROWS],
+)
 def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers(row: dict[str, Any]) -> None:
     asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
     results = [search(asked, Bounds(workers, MEMORY)) for workers in (1, 2)]
@@ -131,7 +134,7 @@ def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, id=row_id(row), marks=[] if row["protocol"] in ("truncate-to-hw", "kip320") else pytest.mark.long)
+        pytest.param(row, id=row_id(row), marks=[] if row["protocol"] == "kip320" else pytest.mark.long)
         for row in ROWS
         if size_of(row) == SIZES[-1]
     ],
@@ -141,7 +144,7 @@ def test_the_code_for_long_searches_meets_the_reference_counts(
 ) -> None:
     """At the largest constants: those of the smaller ones are the same actions, fewer times.
 
-    The variants between the first and the last differ from them in how a follower truncates; to optimize each takes longest.
+    The variants before the last differ from it in how a follower truncates; to optimize each takes longest.
     """
     monkeypatch.setenv("ACKED_CACHE_DIR", str(own_cache))
     asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")

@@ -46,6 +46,7 @@ def test_a_command_that_stands_below_another_answers_to_its_name_alone(name: str
     assert alone == below.replace(f"Usage: cli {above} {name} ", f"Usage: cli {name} ")
 
 
+@pytest.mark.slow
 def test_every_command_that_a_module_defines_is_listed() -> None:
     found = [item for stem in MODULES for item in vars(import_module(stem)).values()]
     commands = [item for item in found if isinstance(item, click.Command) and item is not cli]

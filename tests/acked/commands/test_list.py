@@ -197,6 +197,7 @@ def test_every_finding_is_listed_with_a_page_that_is_there_and_a_command_that_na
         assert one["title"] in " ".join(listed("found", one["id"]).split())
 
 
+@pytest.mark.slow
 def test_findings_are_no_part_of_everything_that_may_be_asked() -> None:
     assert "found" not in json.loads(listed("all", "stale-ends", "--format", "json"))
 

@@ -337,6 +337,7 @@ def test_the_depth_of_a_state_is_the_shortest_way_to_it(server: ExplorerServer) 
     assert post(server, "depth", {"path": [999]})[0] == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kip320-large", "gallery/kip320-latest"])
 def test_the_largest_specs_start_without_any_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Millions of states each: nothing is computed before somebody looks."""

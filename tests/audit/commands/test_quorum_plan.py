@@ -78,6 +78,7 @@ def test_a_fourth_voter_is_added_safely_unless_a_disk_is_lost_before_the_change_
     assert "1 record, 1 leader epoch beyond" in document["assumed"]
 
 
+@pytest.mark.slow
 def test_a_search_that_meets_its_bound_leaves_the_plan_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "dynamic 1 2 3", "--max-states", "50") == 152
     assert "UNDECIDED" in capsys.readouterr().out

@@ -73,6 +73,7 @@ def test_a_topic_that_two_resources_describe_differently_is_two_topics() -> None
 # -- what is filled in elsewhere ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compose-default.yml", "from-the-host.yml", "terraform-variable.tf",
                                   "template-in-value.yaml"])  # fmt: skip
 def test_what_is_filled_in_elsewhere_is_decided_with_set(name: str) -> None:

@@ -19,6 +19,7 @@ from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.reading import read_settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [
     "a=\\\n" * 200_000, "a=" + "\\\\" * 400_000, "a=" + " " * 900_000, "#\n" * 400_000, "a" + "\t" * 900_000 + "b",
 ], ids=["continued", "escaped", "spaces", "comments", "a separator"])  # fmt: skip

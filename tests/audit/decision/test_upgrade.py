@@ -61,6 +61,7 @@ def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replicas_are_switched_on(
     to_4_1: Upgrade,
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upg
     assert verdict_with(replace(today, verdict=YES), (LOSS,)).verdict_in_words == "PASS: …"
 
 
+@pytest.mark.slow
 def test_an_upgrade_to_4_3_mends_what_an_empty_disk_costs_as_soon_as_the_controllers_have_it() -> None:
     (answer,) = upgrade("4.1", "4.3", "kraft", CrashKind.EMPTY_DISK).answers
     assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}

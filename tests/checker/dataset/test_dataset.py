@@ -105,6 +105,7 @@ def test_arguments_that_are_sets_or_truth_values_are_written_as_such(tmp_path: P
     assert {edge["arguments"]["answered"] for edge in produced if edge["action"] == "Produce"} == {True, False}
 
 
+@pytest.mark.slow
 def test_ids_are_the_same_whoever_searched(tmp_path: Path) -> None:
     found = []
     for workers in (1, 3):

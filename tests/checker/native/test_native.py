@@ -98,6 +98,7 @@ def test_a_damaged_object_is_never_loaded_and_is_replaced(damage: bytes | None, 
     assert [path.read_bytes() for path in paths] == stored
 
 
+@pytest.mark.slow
 def test_an_object_whose_one_bit_is_flipped_is_not_believed(cache: Path) -> None:
     sound = compile_kernel(question().plan)
     path = next(path for path in cache.iterdir() if "vector" in path.name)

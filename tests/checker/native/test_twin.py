@@ -73,6 +73,7 @@ def judged(instance: Instance, codes: list[int]) -> list[tuple[int, list[int]]]:
     return [(number[step.label], instance.fire(step, codes)) for step in instance.enabled_actions(codes)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "constants", "is_broken"),
     [

@@ -50,6 +50,7 @@ def lengths(result: ProofResult) -> list[tuple[str, int]]:
     return [(item.property.name, item.trace_length) for item in result.violations]
 
 
+@pytest.mark.slow
 def test_finds_the_shortest_violation() -> None:
     result = check_bounded(question("truncate-to-hw", (2, 2, 2, 1), "WeakIsr"), Bound(12), LIMITS)
     assert result.verdict is Verdict.VIOLATED

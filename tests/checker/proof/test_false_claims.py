@@ -38,6 +38,7 @@ def test_none_of_them_holds_and_at_least_thirty_are_decided() -> None:
     assert tool.wrong(ANSWERS) == []
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_every_claim_and_its_ways() -> None:
     lines = [*tool.part()]
     assert [line.split("`")[1] for line in lines if line.startswith("| `")] == [*ANSWERS]

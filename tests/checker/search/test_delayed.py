@@ -151,6 +151,7 @@ def test_a_level_whose_candidates_have_no_room_together_is_settled_in_parts(
     assert max(settled.count(level) for level in set(settled)) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.usefixtures("_never_loads")
 def test_a_worker_whose_own_array_is_full_has_its_candidates_settled(

@@ -347,6 +347,7 @@ def answer(name: str, workers: int = 1) -> Result:
     return search(shipped(name).question(), Bounds(workers, MEMORY))
 
 
+@pytest.mark.slow
 def test_the_three_kinds_of_answers_are_shipped() -> None:
     assert said(answer("leader-in-office")) == "holds"
     assert said(answer("leader-in-office-weak")) == "violated"

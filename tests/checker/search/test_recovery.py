@@ -138,6 +138,7 @@ def answer(name: str, workers: int = 1) -> Result:
     return search(load_spec(SPECS / f"{name}.toml").question(), Bounds(workers, MEMORY), StopPolicy.EVERY_PROPERTY)
 
 
+@pytest.mark.slow
 def test_the_three_kinds_of_answers_are_shipped() -> None:
     assert answer("leader-again").verdict is Verdict.HOLDS
     bounded = answer("leader-again-bounded")

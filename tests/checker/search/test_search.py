@@ -385,6 +385,7 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
     assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_loops(
     workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

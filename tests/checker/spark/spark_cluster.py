@@ -153,6 +153,11 @@ def command_of(pid: int) -> str:
         return ""
 
 
+def executors_below(root: int) -> list[int]:
+    """The Java processes of executors below a process."""
+    return [pid for pid in descendants(root) if "CoarseGrainedExecutorBackend" in command_of(pid)]
+
+
 def python_workers(root: int) -> list[int]:
     """The Python workers below a process: children of the daemons that fork them."""
     return [pid for daemon in python_daemons(root) for pid in descendants(daemon)]

@@ -77,7 +77,10 @@ AT = r" \(on the executor 127\.0\.0\.1\)"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (ANOTHER_PYTHON, r"another minor version than the driver's 3\.\d+; set PYSPARK_PYTHON, .*"),
+        # What Spark says of it is held above.
+        pytest.param(
+            ANOTHER_PYTHON, r"another minor version than the driver's 3\.\d+; set PYSPARK_PYTHON, .*", marks=pytest.mark.long
+        ),
         (None, r"has no Python there; name one with --conf spark.pyspark.python=…"),
     ],
 )

@@ -1,4 +1,7 @@
-"""A real standalone cluster on loopback: the same answers, and executors and workers killed on the way."""
+"""A real standalone cluster on loopback: the same answers, and executors and workers killed on the way.
+
+In every run executors are killed whose workers are threads of the driver (`test_spark_session.py`), and hosts are played.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
-from tests.checker.spark.spark_cluster import Cluster, cluster, command_of, descendants, kill, python_daemons
+from tests.checker.spark.spark_cluster import Cluster, cluster, descendants, executors_below, kill, python_daemons
 from tests.checker.spark.test_spark import At, spec
 from tests.checker.toys import answer
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 BOUNDS = Bounds(workers=2, memory=1 << 30)
 
@@ -37,12 +40,7 @@ def driver(machines: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def executors(machines: Cluster) -> list[int]:
-    return [
-        pid
-        for process in machines.processes
-        for pid in descendants(process.pid)
-        if "CoarseGrainedExecutorBackend" in command_of(pid)
-    ]
+    return [pid for process in machines.processes for pid in executors_below(process.pid)]
 
 
 def daemons(machines: Cluster) -> list[int]:
@@ -60,7 +58,7 @@ def kill_worker(machines: Cluster) -> None:
 @pytest.mark.parametrize(
     ("name", "depth", "victims"),
     # Large enough that tasks, who do not wait for the driver, are still at work when it has seen level 9.
-    [("kip320-3222", 9, executors), pytest.param("kip320-3222", 12, daemons, marks=pytest.mark.long)],
+    [("kip320-3222", 9, executors), ("kip320-3222", 12, daemons)],
 )
 def test_a_cluster_has_the_local_answer_when_a_process_is_killed_in_a_level(
     machines: Cluster, driver: SparkDriver, tmp_path: Path, name: str, depth: int, victims: Callable[[Cluster], list[int]]
@@ -81,7 +79,6 @@ def test_a_cluster_has_the_local_answer_when_a_process_is_killed_in_a_level(
     assert any("on 127.0.0.1" in note for note in result.notes), "whose executor it was"
 
 
-@pytest.mark.long
 def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
     machines: Cluster, driver: SparkDriver, tmp_path: Path
 ) -> None:
@@ -95,7 +92,6 @@ def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
     assert any("with 1 instead of 2 tasks" in note for note in result.notes), result.notes
 
 
-@pytest.mark.long  # The command's test of handing over to a cluster meets a full memory, too.
 def test_a_worker_that_comes_during_a_search_is_used_when_memory_is_full(
     machines: Cluster, driver: SparkDriver, tmp_path: Path
 ) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.search.local import search
-from acked.checker.spark import java
+from acked.checker.spark import java, session
 from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.java import find_java, java_version
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
-from tests.checker.spark.spark_cluster import PATIENT, descendants
+from tests.checker.spark.spark_cluster import PATIENT, descendants, executors_below, kill
+from tests.checker.spark.test_spark import BOUNDS, At, spec
 from tests.checker.toys import always, answer, ask, counters
 
 
@@ -100,7 +103,7 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("master", ["local[2,3]", "local-cluster[2,1,1024]"])
-def test_tasks_that_spark_may_repeat_change_no_answer(tmp_path: Path, master: str) -> None:
+def test_tasks_that_spark_may_repeat_and_an_executor_that_is_killed_change_no_answer(tmp_path: Path, master: str) -> None:
     """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
     conf = {
         **PATIENT,
@@ -113,12 +116,25 @@ def test_tasks_that_spark_may_repeat_change_no_answer(tmp_path: Path, master: st
         "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
     }
     question = ask(counters(2, 20), always("Any", lambda s: s.n0 >= 0))
-    with (
-        SparkDriver(SparkSettings(master, conf), tmp_path / "spark.log") as driver,
-        RunDirectory.create(tmp_path / "run", question) as run,
-    ):
-        result = SparkSearch(question, run, driver).run()
-    assert (answer(result), result.workers) == (answer(search(question)), 2)
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(executors_below(os.getpid())[:1])
+        kill(killed[0])
+
+    with SparkDriver(SparkSettings(master, conf), tmp_path / "spark.log") as driver:
+        with RunDirectory.create(tmp_path / "run", question) as run:
+            result = SparkSearch(question, run, driver).run()
+        assert (answer(result), result.workers) == (answer(search(question)), 2)
+        if driver.settings.is_local:
+            return  # Without executors of its own.
+        # Large enough that tasks, who do not wait for the driver, are still at work when it has seen level 9.
+        with RunDirectory.create(tmp_path / "another", spec("kip320-3222"), 7) as run:
+            result = SparkSearch(spec("kip320-3222"), run, driver, observer=At(9, act)).run()
+    assert killed
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert any("tasks were lost at level" in note for note in result.notes), result.notes
+    assert any("on 127.0.0.1" in note for note in result.notes), "whose executor it was"
 
 
 @pytest.mark.spark
@@ -190,6 +206,20 @@ def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
 def test_as_many_slots_are_waited_for_as_spark_waits_for(master: str, conf: dict[str, str], slots: int) -> None:
     """Its documented defaults: 0.8 of what is asked for on YARN and Kubernetes, nothing on a standalone cluster."""
     assert SparkSettings(master, conf).wanted_slots == slots
+
+
+@pytest.mark.parametrize(("share", "slots"), [("1.0", 2), ("0.5", 1)])
+def test_slots_that_spark_waits_for_are_waited_for_and_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str, slots: int
+) -> None:
+    """Of two the second comes after a while; `test_spark_start.py` asks a real cluster."""
+    now = itertools.count()
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: float(next(now)), sleep=lambda _: None))
+    conf = {"spark.cores.max": "2", "spark.scheduler.minRegisteredResourcesRatio": share}
+    driver = SparkDriver(SparkSettings("spark://host:7077", conf), tmp_path / "spark.log")
+    driver._late = 300.0
+    monkeypatch.setattr(driver, "slots_now", lambda: 1 if next(now) < 100 else 2)
+    assert driver.slots() == slots
 
 
 def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:

@@ -25,9 +25,9 @@ PATIENCE = 300.0
 """Seconds; machines have other work."""
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(tmp_path: Path) -> None:
-    """Of two that are asked for one comes when the search waits already; without its settings Spark would not wait."""
+    """Of two that are asked for one comes when the search waits already; `test_spark_session.py` has clocks of its own."""
     conf = {
         "spark.executor.memory": "512m",
         "spark.cores.max": "2",

@@ -206,6 +206,7 @@ def test_a_folder_has_every_variant_in_the_order_that_files_of_their_own_would_h
     assert protocol_in(tmp_path / "row.toml#fix") == protocol_in(tmp_path / "row.toml") == "kip320"
 
 
+@pytest.mark.slow
 def test_a_bundled_variant_is_found_by_its_name_whatever_else_is_called_like_its_file() -> None:
     row = PACKAGE / "specs" / "gallery" / "kip320.toml"
     assert bundled_spec("kip320-bug") == bundled_spec("gallery/kip320-bug") == row.with_name("kip320.toml#bug")

@@ -329,6 +329,7 @@ def test_a_spec_asks_for_symmetry_and_its_task_and_fingerprint_know() -> None:
     assert not Task.of(reduced, Probing.COVERAGE).asked.symmetry
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_only_with_the_symmetry_it_was_begun_with(tmp_path: Path) -> None:
     plain = replace(family("kip320", (2, 2, 2, 1)), is_symmetric=False)
     with RunDirectory.create(tmp_path / "run", plain, 4) as run:

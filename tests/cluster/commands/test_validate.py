@@ -198,6 +198,7 @@ def two_partitions(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_several_partitions_are_validated_with_files_that_are_read_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,6 +234,7 @@ def test_partitions_that_are_not_there_are_named(
     assert (found, says in err) == (code, True), err
 
 
+@pytest.mark.slow
 def test_a_verdict_says_without_how_many_lines_that_are_not_understood_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

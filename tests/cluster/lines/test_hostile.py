@@ -105,6 +105,7 @@ def test_what_is_no_text_on_stdin_is_read_as_in_a_file(
     assert "no line of these logs tells of t-0" in refused(capsys, "-", ExitCode.CONFIGURATION)
 
 
+@pytest.mark.slow
 def test_an_archive_that_holds_far_more_than_it_takes_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

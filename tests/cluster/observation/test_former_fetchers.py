@@ -95,6 +95,7 @@ def test_an_answer_counts_until_the_fetcher_is_removed_whatever_the_former_leade
     assert (found.steps["BecomeFollowerBeforeRemoval"], found.steps["RemoveFormerFetcher"]) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["2.8.2", "3.9.0", "3.9.1", "4.3.1"])
 def test_an_answer_after_the_removal_of_the_fetcher_does_not_count(release: str) -> None:
     assert not verdict_of({0, 1, 2}, *moved(replace(REMOVES, at=45), TAKES, *GOES_ON), release=release).is_valid

@@ -31,6 +31,7 @@ def test_a_recorded_run_is_valid_line_by_line(name: str) -> None:
     assert len({(held.end, held.hw) for held in verdict.held}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["k39-s5", "k4-s5"])
 def test_a_run_with_one_batch_a_fetch_needs_answers_that_are_read_before_their_fetch_is_noted(name: str) -> None:
     recorded = run(name)
@@ -173,6 +174,7 @@ def test_a_line_of_another_run_is_not_explained() -> None:
     assert verdict.stuck.open[0][0] is foreign
 
 
+@pytest.mark.slow
 def test_lines_of_one_broker_are_taken_in_their_order() -> None:
     recorded = run("k4-s5")
     first, second = (recorded.the(Says.TAKES_ANSWER, by=2, offset=offset, records=1) for offset in (0, 1))

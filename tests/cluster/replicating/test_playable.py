@@ -45,6 +45,7 @@ def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
     assert refusal(asked, again, ON_ZOOKEEPER) is None
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_the_search_is_named_with_its_reason() -> None:
     assert "replica.lag.time.max.ms" in REPLICATION.left_out(question("3.9", "kraft"))["AskToShrink"]
     assert "AskToShrink" not in REPLICATION.left_out(question("2.1"))
@@ -127,6 +128,7 @@ def test_consumers_read_from_followers_since_2_4() -> None:
     assert (refused.index, refused.reason) == (4, "followers answer consumers since 2.4 (KIP-392)")
 
 
+@pytest.mark.slow
 def test_a_high_watermark_that_may_wait_for_a_follower_outside_the_isr_is_not_played() -> None:
     asked = question("3.9", "kraft", log_size=2, records=2)
     labels = ["FetchNothingNew(follower=1, leader=0)", "Crash(broker=1, log_end=0, checkpoint=0)", "LearnIsr(leader=0)", SENT,

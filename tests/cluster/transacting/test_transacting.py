@@ -182,6 +182,7 @@ def test_an_answer_counts_only_if_what_is_seen_breaks_the_promise_and_the_contro
     assert document["after"]["partitions"][0]["last_stable_offset"] == 1
 
 
+@pytest.mark.slow
 def test_a_saved_answer_is_the_same_when_it_is_read_again_and_has_a_page(tmp_path: Path) -> None:
     prepared, path = bug(), tmp_path / "saved.json"
     kept = played(prepared.control(CHANGED), False, True)

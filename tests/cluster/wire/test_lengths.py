@@ -41,6 +41,7 @@ def test_an_array_that_names_more_elements_than_there_are_bytes_is_refused(count
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
+@pytest.mark.slow
 def test_a_message_that_is_cut_has_no_end_beyond_it() -> None:
     for api, version, payload in answers()[::7]:
         schema = response_schema(api, version)

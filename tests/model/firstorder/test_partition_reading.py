@@ -54,6 +54,7 @@ def test_all_actions_are_read_whatever_goes_wrong_at_once() -> None:
     assert len(read.steps) == 26
 
 
+@pytest.mark.slow
 def test_what_the_switches_leave_out_is_left_out() -> None:
     read = Reading(partition, constants=constants(CLEAN))
     assert {"LoseSession", "Retry"}.isdisjoint(step.name for step in read.steps)

@@ -68,6 +68,7 @@ def test_a_digest_knows_the_order_of_arguments_where_it_matters() -> None:
     assert pool.digests([pool.true]) != pool.digests([pool.int(1)])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_a_recipe_built_twice_in_one_pool_is_one_node(recipe: Recipe) -> None:
@@ -75,6 +76,7 @@ def test_a_recipe_built_twice_in_one_pool_is_one_node(recipe: Recipe) -> None:
     assert build(recipe, pool) is build(recipe, pool)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recipe) -> None:
@@ -83,6 +85,7 @@ def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recip
         assert node.is_bool == (node.op in (Op.EQ, Op.LT, Op.NOT, Op.AND, Op.OR)) or node.op in (Op.CONST, Op.ITE)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:

@@ -114,6 +114,7 @@ def truths(condition: Any, seed: int = 0) -> list[list[int]]:
     return [after(codes) for codes in drawn]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_struct_quantified_over_at_once_says_what_it_says_value_by_value(
     name: str, monkeypatch: pytest.MonkeyPatch

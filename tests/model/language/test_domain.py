@@ -79,6 +79,7 @@ def random_codes(data: st.DataObject, schema: Schema) -> list[int]:
     return codes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(LAYOUTS, st.data())
 def test_random_states_survive_packing_and_decoding(layout: tuple[type[Struct], int], data: st.DataObject) -> None:

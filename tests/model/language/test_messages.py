@@ -120,6 +120,7 @@ def receive(s: Channels, to: Node) -> None:
     s.heard[to] = s.inbox[to].receive().source
 
 
+@pytest.mark.slow
 def test_what_was_sent_first_is_received_first() -> None:
     def steps(now: Any) -> Iterable[Any]:
         inboxes, heard = now

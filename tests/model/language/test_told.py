@@ -12,6 +12,7 @@ from tests.places import SPECS
 NAMES = ("kafka13141-bug", "kafka14402-bug", "elr-configuration")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_counterpart_is_what_tracing_everything_would_have_made(name: str) -> None:
     instance = load_spec(name).question().instance

@@ -160,7 +160,9 @@ def test_a_predicate_is_traced_once_for_all_steps_that_are_alike_where_it_looks(
     assert len(looked) == 4
 
 
-@pytest.mark.parametrize("name", ["kip320", "majority", "partition", pytest.param("transactions", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["kip320", "majority", *(pytest.param(name, marks=pytest.mark.slow) for name in ("partition", "transactions"))]
+)
 def test_every_shipped_predicate_over_steps_says_what_it_says_when_each_step_is_traced(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

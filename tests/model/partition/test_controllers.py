@@ -62,6 +62,7 @@ def steps(made: Instance) -> tuple[list[str], set[tuple[str, str]]]:
     return sorted(name.values()), {(name[step.source], name[step.target]) for level in space.steps for step in level}
 
 
+@pytest.mark.slow
 def test_one_controller_with_nothing_late_has_exactly_the_states_and_steps_of_the_model_without_several() -> None:
     plain = steps(instance(crashes="clean", acks="0", kills=False))
     several = steps(instance(crashes="clean", acks="0", kills=False, controllers="many", candidates=1))

@@ -375,6 +375,7 @@ def test_a_leader_without_producer_state_takes_any_sequence_number_from_2_5_on(v
     assert can(instance, "Produce(leader=0, record=0, answered=True)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "taken"), [("4.4", True), (LATEST, False)])
 def test_after_4_4_a_log_that_never_held_a_record_takes_sequence_number_0_first(version: str, taken: bool) -> None:
     sizes: dict[str, Any] = {"replicas": 2, "records": 3, "log_size": 3, "in_flight": 5, "producer_restarts": 1}
@@ -407,6 +408,7 @@ def test_a_producer_that_restarts_numbers_from_what_it_sends_again() -> None:
     assert can(instance, "Produce(leader=0, record=1, answered=True)", *sent, "RestartProducer()")
 
 
+@pytest.mark.slow
 def test_a_smaller_isr_takes_a_new_leader_epoch_from_3_3_to_3_5_with_kraft() -> None:
     asked = ("AskToShrink(leader=0, followers=[1])", "CommitAlterPartition(leader=0)")
     for version, plane, epoch in (("3.2", None, 0), ("3.5", "kraft", 1), ("3.5", "zookeeper", 0), ("3.6", "kraft", 0)):

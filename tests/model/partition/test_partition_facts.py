@@ -35,6 +35,7 @@ def test_an_answer_at_once_carries_the_high_watermark_from_before_its_fetch_was_
     assert (waited["log"][1]["end"], waited["broker"][0]["hw"], waited["broker"][1]["hw"]) == (2, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_high_watermark_may_wait_for_a_follower_outside_the_isr_that_has_fetched() -> None:
     # Broker 2 was removed for lagging and has fetched since; the leader's high watermark may wait for it.
     instance = release(LATEST, **TWO_RECORDS)
@@ -61,6 +62,7 @@ def test_nobody_waits_for_a_follower_outside_the_isr_that_the_leader_never_heard
     assert can(instance, waits, *removed[:4], "FetchUnanswered(follower=2, leader=0)", removed[4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "waits"), [("2.6", True), (LATEST, False)])
 def test_who_is_down_may_be_waited_for_until_those_who_may_not_join_are_left_out(version: str, waits: bool) -> None:
     instance = release(version, **TWO_RECORDS, max_leader_epoch=2, shrink_bumps_epoch=False)
@@ -84,6 +86,7 @@ def test_waiting_for_followers_outside_the_isr_came_with_0_10_2(version: str, wa
     assert can(instance, "FetchUnanswered(follower=1, leader=0)", *heard)
 
 
+@pytest.mark.slow
 def test_one_request_takes_out_several_followers_and_all_of_them_stay_eligible() -> None:
     instance = release("4.1", **TWO_RECORDS, min_insync_replicas=2)
     state = play(instance, FIRST, "AskToShrink(leader=0, followers=[1, 2])", "CommitAlterPartition(leader=0)")

@@ -116,6 +116,7 @@ def test_the_two_requests_lead_from_rest_to_rest_as_in_the_public_model(sizes: S
     assert len(theirs) > 60
 
 
+@pytest.mark.slow
 def test_whoever_never_gives_up_gets_an_epoch_in_both() -> None:
     """What the public model asks for under fairness, as far as states alone decide it: it stays possible from everywhere."""
     for relation in (leads_to(reach(Sizes()), theirs_at_rest), relation_of_ours(1)):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.search.local import search
 from acked.reports.runs.packet import Packer, head_of
 
 
+@pytest.mark.slow
 def test_reasons_have_the_leader_epochs_that_the_fields_show() -> None:
     result = search(load_spec("kafka7415-bug").question(), Bounds(workers=1))
     packer = Packer(result.question)
