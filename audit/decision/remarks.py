@@ -319,9 +319,10 @@ def _on_reset(entry: SettingEntry, value: str, version: Release, clients: Releas
     if value != "latest" and not value.startswith("by_duration:p"):
         words = "is not latest, earliest or by_duration:P…"
         raise RefusedByKafka(f"{entry.where}: Kafka refuses {entry.key}: {entry.value!r} {words}; correct it")
+    skipped = "that came in between" if value == "latest" else "older than that by then"
     return "begins-anew", (
         "if the leader of a share-partition changes before anything was acknowledged, the next one begins anew, and records "
-        "that came in between are skipped (docs/found/first-start.md); take earliest"
+        f"{skipped} are skipped (docs/found/first-start.md); take earliest"
     )
 
 
