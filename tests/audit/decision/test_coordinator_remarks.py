@@ -127,7 +127,7 @@ def test_values_that_lose_nothing_are_passed_over_and_what_kafka_refuses_is_refu
         assert rules(key, value, "4.1") == []
     assert rules(keys.SHARE_FACTOR, "1", "4.2") == ["one-copy"]
     assert rules(keys.SHARE_MIN_ISR, "1", "4.2") == ["one-in-sync"]
-    assert rules(keys.SHARE_RESET, "by_duration:PT1H", "4.3") == ["begins-anew"]  # Read in the sources: no model has durations.
+    assert rules(keys.SHARE_RESET, "by_duration:PT1H", "4.3") == ["begins-anew"]  # As the sources say.
     assert rules(keys.SHARE_FACTOR, "1", "3.8") == rules(keys.SHARE_RESET, "latest", "3.8") == []
     wrong = ((keys.CLEANUP, "compakt"), (keys.CLEANUP, ""), (keys.SHARE_RESET, "latets"), (keys.CLEANER_MAP, "a lot"))
     for key, value in wrong:
