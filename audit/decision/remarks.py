@@ -1,14 +1,16 @@
 """What is to be remarked on a cluster's own state: who votes in the controllers' quorum, and what coordinators keep.
 
 Sources: `QuorumConfig`, `KafkaRaftClient.initialize` and `VoterSetHistory.lastValue` of 3.9; `KafkaConfig.validateValues` of
-4.2 (KIP-853, KAFKA-19078, KAFKA-19850); `GroupMetadataManager` to 3.9, `GroupCoordinatorConfig` of 4.0 (KIP-186, KIP-211).
-What failures cost is searched for with `kraft` and `coordinator` (`docs/controllers.md`, `docs/coordinators.md`).
+4.2 (KIP-853, KAFKA-19078, KAFKA-19850); `GroupMetadataManager` to 3.9, `GroupCoordinatorConfig` of 4.0 (KIP-186, KIP-211),
+`GroupConfig` and `ShareCoordinatorConfig` of 4.0 to 4.3 (KIP-932), `CleanerConfig` of 4.3. What failures cost is searched for
+with `kraft`, `coordinator`, `share` and `compaction` (`docs/controllers.md`, `docs/coordinators.md`, `docs/share-groups.md`,
+`docs/compaction.md`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acked.audit.decision.gather import TEMPLATE, RefusedByKafka, Remark, Severity, facts_in
@@ -16,13 +18,22 @@ from acked.base.release import Release
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import (
     AUTO_JOIN,
+    BROKER_CLEANUP,
+    BROKER_DELETES_KEPT,
+    CLEANER_MAP,
+    CLEANUP,
+    DELETES_KEPT,
     GROUP_PROTOCOL,
     OFFSETS_ACKS,
     OFFSETS_FACTOR,
     OFFSETS_RETENTION,
     QUORUM_BOOTSTRAP,
     QUORUM_VOTERS,
+    REBALANCE_PROTOCOLS,
     ROLES,
+    SHARE_FACTOR,
+    SHARE_MIN_ISR,
+    SHARE_RESET,
     TRANSACTIONS_FACTOR,
     TRANSACTIONS_MIN_ISR,
 )
@@ -218,6 +229,15 @@ _WITHOUT_ACKS = "4.0"
 _WEEK, _DAY = 7 * 24 * 60, 24 * 60
 """How long offsets are kept by default, in minutes: since 2.0 (KIP-186), and before."""
 
+_MAP = 128 << 20
+"""Bytes of the cleaner's map by default."""
+
+_MARKED = "3.1"
+"""The first release in which a tombstone is kept for so long from a pass that found it (KIP-534)."""
+
+_SHARED, _SHARE_READY = "4.0", "4.2"
+"""The releases with share groups: as an early access and a preview, and for everybody."""
+
 _PREVIEW, _MENDED, _READY = "3.7", "3.8", "4.0"
 """Of group.protocol=consumer: the preview, the release without two owners (KAFKA-16147), and that in which it is ready."""
 
@@ -230,14 +250,17 @@ def coordinator_remarks(given: Iterable[SettingEntry], version: Release, clients
     filled = [entry for entry in given if not TEMPLATE.search(entry.value)]
     first = {(entry.key, entry.value.strip().lower()): entry for entry in reversed(filled)}
     for (key, value), entry in reversed(first.items()):
-        remark = _on_protocol(value, version, clients) if key == GROUP_PROTOCOL else _on_number(key, _number(entry), version)
+        if key in _IN_WORDS:
+            remark = _IN_WORDS[key](entry, value, version, clients)
+        else:
+            remark = _on_number(key, _number(entry), version)
         if remark:
             rule, text = remark
             yield Remark(rule, Severity.WARNING, f"{key}={value}: {text}", entry)
 
 
 def _number(entry: SettingEntry) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,10}", entry.value.strip()):
+    if not re.fullmatch(r"[+-]?[0-9]{1,19}", entry.value.strip()):
         raise RefusedByKafka(f"{entry.where}: Kafka refuses {entry.key}: {entry.value!r} is not a number; correct it")
     return int(entry.value)
 
@@ -257,10 +280,60 @@ def _on_number(key: str, value: int, version: Release) -> tuple[str, str] | None
     if key == OFFSETS_RETENTION and value < (_WEEK if version.since("2.0") else _DAY):
         whose = "a group without members" if version.since("2.1") else "a group, also one that reads and commits nothing,"
         return "short-retention", f"after so many minutes {whose} loses its offsets, and begins where auto.offset.reset says"
+    if version.since(_SHARED) and key == SHARE_FACTOR and value == 1:
+        return "one-copy", "what share groups have acknowledged is on one disk, and lost with it"
+    if version.since(_SHARED) and key == SHARE_MIN_ISR and value == 1:
+        return "one-in-sync", "what a share group has acknowledged may be on one disk, and lost with it"
+    if key in (DELETES_KEPT, BROKER_DELETES_KEPT) and value < _DAY * 60_000:
+        return "short-deletes", (
+            "after so many milliseconds a consumer that has not read so far keeps what was deleted, and so does a replica "
+            "that is away so long, with transactions whose markers are gone; how long transactions take does not matter"
+        )
+    if key == CLEANER_MAP and value < _MAP:
+        keys = f"{_keys_in(value):,} keys (fewer with several log.cleaner.threads)"
+        if version.since(_MARKED):
+            return "small-map", f"a pass of the cleaner knows {keys}; with more, consumers miss deletions ({_MARKED} to 4.4)"
+        return "small-map", f"a pass of the cleaner knows {keys}; with more, aborted records may be read (KAFKA-13727)"
     return None
 
 
-def _on_protocol(value: str, version: Release, clients: Release) -> tuple[str, str] | None:
+def _keys_in(size: int) -> int:
+    """How many keys a map of so many bytes holds by default (`SkimpyOffsetMap`, log.cleaner.io.buffer.load.factor)."""
+    return max(0, size) // 24 * 9 // 10
+
+
+def _on_cleanup(entry: SettingEntry, value: str, version: Release, clients: Release) -> tuple[str, str] | None:
+    """What is compacted and deleted, too."""
+    named = {word.strip() for word in value.split(",")}
+    if not named <= {"compact", "delete"} or not value:
+        raise RefusedByKafka(f"{entry.where}: Kafka refuses {entry.key}: {entry.value!r} names no policy; correct it")
+    if len(named) < 2:
+        return None
+    return "last-value-deleted", "a key that is not written again within retention.ms is gone, its last value, too"
+
+
+def _on_reset(entry: SettingEntry, value: str, version: Release, clients: Release) -> tuple[str, str] | None:
+    """Where a share group begins."""
+    if value == "earliest" or not version.since(_SHARED):
+        return None
+    if value != "latest" and not value.startswith("by_duration:p"):
+        words = "is not latest, earliest or by_duration:P…"
+        raise RefusedByKafka(f"{entry.where}: Kafka refuses {entry.key}: {entry.value!r} {words}; correct it")
+    skipped = "that came in between" if value == "latest" else "older than that by then"
+    return "begins-anew", (
+        "if the leader of a share-partition changes before anything was acknowledged, the next one begins anew, and records "
+        f"{skipped} are skipped (docs/found/first-start.md); take earliest"
+    )
+
+
+def _on_rebalances(entry: SettingEntry, value: str, version: Release, clients: Release) -> tuple[str, str] | None:
+    """Share groups, which are for everybody from 4.2 on."""
+    if "share" not in {word.strip() for word in value.split(",")} or version.since(_SHARE_READY):
+        return None
+    return "preview", f"share groups of {version.name} keep locks for ever (KAFKA-19476); take Kafka {_SHARE_READY}"
+
+
+def _on_protocol(entry: SettingEntry, value: str, version: Release, clients: Release) -> tuple[str, str] | None:
     """The same of group.protocol, which is a preview to 3.9."""
     if value != "consumer":
         return None
@@ -270,3 +343,10 @@ def _on_protocol(value: str, version: Release, clients: Release) -> tuple[str, s
     if clients.since(_PREVIEW) and not clients.since(_READY):
         found.append("offsets are committed of records that poll has not returned (KAFKA-18641)")
     return ("preview", f"{' and '.join(found)}; take classic, or Kafka {_READY}") if found else None
+
+
+_IN_WORDS: Mapping[str, Callable[[SettingEntry, str, Release, Release], tuple[str, str] | None]] = {
+    GROUP_PROTOCOL: _on_protocol, REBALANCE_PROTOCOLS: _on_rebalances, SHARE_RESET: _on_reset,
+    CLEANUP: _on_cleanup, BROKER_CLEANUP: _on_cleanup,
+}  # fmt: skip
+"""Of settings that are no numbers: rule and text, for a value in lower case."""

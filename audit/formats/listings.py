@@ -13,7 +13,7 @@ from acked.cluster.vocabulary.names import DECIDING, likely_setting, setting_wit
 from acked.cluster.vocabulary.note import Assigned, Condition, Listed, Note, Noticed, Read
 
 _CONFIGS = re.compile(
-    r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|client-id|user)\b"
+    r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|groups?|client-id|user)\b"
     r"(?: '?(?P<name>[^\s']++)'?)?(?P<rest>.*?) are:?(?P<inline>.*)$",
     re.IGNORECASE,
 )
@@ -36,11 +36,14 @@ _MOVING = re.compile(r"\b(?:Adding|Removing) Replicas:\s*\d")
 _OWN_LINE = re.compile(r"^(?!\s+Topic:.*\bPartition:).*[=:]")
 """A line that could be a setting: not one of a partition."""
 _FORM = re.compile(
-    r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker)|Topic:\s*\S+\s.*\bReplicationFactor:"
+    r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker|group)|Topic:\s*\S+\s.*\bReplicationFactor:"
     r"|Feature:\s*\S+\s.*VersionLevel:)",
     re.IGNORECASE | re.MULTILINE,
 )
 
+
+_WHOSE = (("topic", Scope.TOPIC), ("group", Scope.CONSUMER), ("", Scope.DYNAMIC_BROKER))
+"""Whose settings are described, by how the word begins."""
 
 _MOST_DIGITS = 10
 """Of partitions and brokers, whose numbers have 32 bits."""
@@ -52,9 +55,9 @@ def described_entries(name: str, text: str) -> Iterator[Read]:
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if head := _CONFIGS.match(line):
             kind = head["kind"].lower()
-            is_ours = kind.startswith(("topic", "broker"))
-            scope = Scope.TOPIC if kind.startswith("topic") else Scope.DYNAMIC_BROKER
-            entity = None if kind == "brokers" else head["name"]
+            is_ours = kind.startswith(("topic", "broker", "group"))
+            scope = next(scope for word, scope in _WHOSE if kind.startswith(word))
+            entity = head["name"] if kind != "brokers" and scope is not Scope.CONSUMER else None
             if is_ours and entity is not None:
                 yield Note(Listed(), name, number, scope, entity)
             for key, value in pairs_in(head["inline"]):

@@ -125,10 +125,17 @@ OFFSETS_FACTOR, TRANSACTIONS_FACTOR = "offsets.topic.replication.factor", "trans
 TRANSACTIONS_MIN_ISR = "transaction.state.log.min.isr"
 OFFSETS_ACKS, OFFSETS_RETENTION = "offsets.commit.required.acks", "offsets.retention.minutes"
 GROUP_PROTOCOL = "group.protocol"
+SHARE_FACTOR, SHARE_MIN_ISR = "share.coordinator.state.topic.replication.factor", "share.coordinator.state.topic.min.isr"
+SHARE_RESET, REBALANCE_PROTOCOLS = "share.auto.offset.reset", "group.coordinator.rebalance.protocols"
+CLEANUP, BROKER_CLEANUP = "cleanup.policy", "log.cleanup.policy"
+DELETES_KEPT, BROKER_DELETES_KEPT = "delete.retention.ms", "log.cleaner.delete.retention.ms"
+CLEANER_MAP = "log.cleaner.dedupe.buffer.size"
 OF_COORDINATORS = frozenset({
     OFFSETS_FACTOR, TRANSACTIONS_FACTOR, TRANSACTIONS_MIN_ISR, OFFSETS_ACKS, OFFSETS_RETENTION, GROUP_PROTOCOL,
+    SHARE_FACTOR, SHARE_MIN_ISR, SHARE_RESET, REBALANCE_PROTOCOLS,
+    CLEANUP, BROKER_CLEANUP, DELETES_KEPT, BROKER_DELETES_KEPT, CLEANER_MAP,
 })  # fmt: skip
-"""Settings of what coordinators keep: committed offsets hang on them, and remarks are made on them."""
+"""Settings of what coordinators and the cleaner keep: none of the answers hangs on them, and remarks are made on them."""
 
 _WHOSE = {
     "broker": (Scope.BROKER, Scope.DYNAMIC_BROKER), "topic": (Scope.TOPIC,), "producer": (Scope.PRODUCER,),

@@ -138,7 +138,7 @@ _ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging|required")
 
 
 def _near(plain: str) -> str | None:
-    edited = next((key for key in (*KEYS, *sorted(keys.QUORUM)) if _is_one_edit(plain, key)), None)
+    edited = next((key for key in (*KEYS, *sorted(keys.QUORUM | keys.OF_COORDINATORS)) if _is_one_edit(plain, key)), None)
     edited = edited or next((key for name, key in _OTHER_WORDS.items() if len(name) > 8 and _is_one_edit(plain, name)), None)
     if edited is not None:
         return edited

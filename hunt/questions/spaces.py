@@ -15,6 +15,7 @@ from acked.base.release import Release
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import ONE_TRACE
 from acked.model.catalogue import PROTOCOLS
+from acked.model.compaction import settings as compaction
 from acked.model.coordinator import settings as coordinator
 from acked.model.delivery import settings as delivery
 from acked.model.formulas.errors import ModelError
@@ -22,6 +23,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.storage.layout import Schema
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of, rules_of
+from acked.model.share import settings as share
 from acked.model.transactions import settings as transactions
 
 MOST_FAULTS = 2
@@ -298,6 +300,40 @@ def coordinator_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[Hu
         yield from _question(protocol, hunted, chosen, named, faults_on, cost, (n != _REPLICAS) + unclean, more)
 
 
+_WRITES = (compaction.producers.name, compaction.deletes.name, compaction.reader.name)
+
+
+def compaction_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
+    """cleanup.policy, transactions, DeleteRecords and a reader × replicas that lag or copy, and keys: many, or integers."""
+    protocol = PROTOCOLS["compaction"]
+    faults = (compaction.lags.name, compaction.follower.name, compaction.map_keys.name, compaction.integer_keys.name)
+    calm = dict.fromkeys(faults, 0)
+    for expires, does, names in product((0, 1), _sets(_WRITES, len(_WRITES)), _sets(faults)):
+        if (named := names or _NOTHING) not in wanted or {compaction.lags.name, compaction.follower.name} <= set(names):
+            continue
+        chosen = {compaction.expires.name: expires, **dict.fromkeys(_WRITES, 0), **dict.fromkeys(does, 1)}
+        more = {compaction.keys.name: 1 + (compaction.integer_keys.name in names)}
+        faults_on = {**calm, **dict.fromkeys(names, 1)}
+        yield from _question(protocol, hunted, chosen, named, faults_on, len(names) + len(does) + expires, expires, more)
+
+
+def share_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
+    """share.auto.offset.reset and the limit of deliveries × sessions that end, writes that fail, come late or twice, and
+    leaders that go on, with leadership that moves once or twice.
+    """
+    protocol = PROTOCOLS["share"]
+    faults = tuple(item.name for item in share.CIRCUMSTANCES if item not in (share.latest, share.deliveries))
+    calm = dict.fromkeys(faults, 0)
+    limits, elections = (share.delivery_limit.default or 1, 1), (_ONCE, _BACK_AND_FORTH)
+    for latest, limit, names, epochs in product((1, 0), limits, _sets(faults), elections):
+        chosen = {share.latest.name: latest, share.delivery_limit.name: limit}
+        if (named := names or _NOTHING) in wanted:
+            more = {share.max_epoch.name: epochs, share.deliveries.name: 1}
+            cost, unusual = len(names) + epochs - _ONCE, int(limit == 1)
+            faults_on = {**calm, **dict.fromkeys(names, 1)}
+            yield from _question(protocol, hunted, chosen, named, faults_on, cost, unusual, more)
+
+
 def _question(
     protocol: Protocol, hunted: HuntedRelease, chosen: Mapping[str, int], names: tuple[str, ...],
     faults: Mapping[str, int], cost: int, unusual: int = 0, more: Mapping[str, int] = MappingProxyType({}),
@@ -312,6 +348,6 @@ def _question(
 
 SPACES: Mapping[str, Callable[[HuntedRelease, _Wanted], Iterator[HuntQuestion]]] = {
     "partition": partition_questions, "transactions": transactions_questions, "delivery": delivery_questions,
-    "coordinator": coordinator_questions,
+    "coordinator": coordinator_questions, "compaction": compaction_questions, "share": share_questions,
 }  # fmt: skip
 """By protocol what is asked of a release."""

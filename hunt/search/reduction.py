@@ -46,7 +46,8 @@ def _safer(protocol: Protocol) -> list[Safer]:
 
 _FAULTS = (
     "late_", "restarts", "crashes", "rebalances", "lost_answers", "lost_disks", "shrinks", "unclean", "batches", "expiry",
-    "transactions",
+    "transactions", "sessions", "failed_writes", "retries", "zombies", "latest", "lags", "follower", "map_keys",
+    "integer_keys", "expires", "deletes", "reader", "producers",
 )  # fmt: skip
 
 

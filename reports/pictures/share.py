@@ -12,7 +12,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Sort
 from acked.model.share.common import COORDINATOR
 from acked.model.share.protocol import share
-from acked.model.share.state import ACKNOWLEDGED, ACQUIRED, ARCHIVED, EXPIRED, NO_LOCK, OPEN, SPENT, TOLD, UNKNOWN
+from acked.model.share.state import ACKNOWLEDGED, ACQUIRED, ARCHIVED, EXPIRED, NO_LOCK, OPEN, RUNNING, SPENT, TOLD, UNKNOWN
 from acked.reports.pictures.picture import (
     Badge,
     Box,
@@ -47,7 +47,7 @@ def _written(state: State) -> int:
 
 
 def _leader(epoch: int) -> str:
-    return f"leader of epoch {epoch}"
+    return f"leader e{epoch}"
 
 
 # -- rows -----------------------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def _known(record: State) -> str | None:
 def _leader_row(state: State, epoch: int) -> Row:
     mine = state["leader"][epoch - 1]
     cells = [Cell(o, _known(mine["record"][o]), None) for o in range(_records(state))]
-    markers = [Marker(MarkerKind.OTHER, "start", mine["start"]), Marker(MarkerKind.LOG_END, "log end", mine["end"])]
+    markers = [Marker(MarkerKind.OTHER, "start", mine["start"]), Marker(MarkerKind.LOG_END, "end", mine["end"])]
     return Row(
         _leader(epoch), _leader(epoch), None, tuple(cells), tuple(markers) if mine["active"] else (),
         tuple(_badges(state, epoch)),
@@ -94,7 +94,7 @@ def _badges(state: State, epoch: int) -> Iterator[Badge]:
     for o in _locked_for_ever(mine):
         yield Badge(f"lock {o}", f"r{o}'s lock never ends", Tone.WRONG)
     for o in range(_records(state)):
-        if mine["record"][o]["lock"] == EXPIRED:
+        if mine["record"][o]["lock"] == EXPIRED and o not in _locked_for_ever(mine):
             yield Badge(f"lock {o}", f"r{o}'s lock is over", Tone.ASIDE)
     for at, write in enumerate(mine["writes"]["records"]):
         awaited = "" if write["awaited"] else ", not awaited"
@@ -193,17 +193,17 @@ def _again(state: State) -> list[int]:
 
 def _locked_for_ever(mine: State) -> list[int]:
     states = enumerate(mine["record"])
-    return [o for o, one in states if one["state"] == ACQUIRED and not one["settling"] and one["lock"] == NO_LOCK]
+    return [o for o, one in states if one["state"] == ACQUIRED and not one["settling"] and one["lock"] != RUNNING]
 
 
 def _points_at_again(state: State) -> Iterator[str]:
     for o in _again(state):
-        yield f"a consumer was told that record {o} is acknowledged, and the {_leader(state['epoch'])} delivers it again"
+        yield f"a consumer was told that record {o} is settled, and the leader of epoch {state['epoch']} delivers it again"
 
 
 def _points_at_skipped(state: State) -> Iterator[str]:
     for o in [*_skipped(state), *_gaps(state)]:
-        yield f"nobody has acknowledged record {o}, and the {_leader(state['epoch'])} delivers it to nobody"
+        yield f"nobody has acknowledged record {o}, and the leader of epoch {state['epoch']} delivers it to nobody"
 
 
 def _points_at_locks(state: State) -> Iterator[str]:

@@ -134,7 +134,7 @@ def compare(page: Page, question: Question) -> Run:
     return taken
 
 
-QUICK = ("truncate-to-hw", "delivery")
+QUICK = ("truncate-to-hw", "delivery", "share-limit-leaders")
 
 
 @pytest.mark.parametrize("name", QUICK)

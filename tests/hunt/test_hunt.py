@@ -103,6 +103,20 @@ def test_of_coordinators_every_promise_is_asked_and_batches_as_if_the_foreign_lo
     assert {(one["shrinks"], one["unclean"]) for one in alone} == {(0, 0)}
 
 
+@pytest.mark.parametrize("name", ["compaction", "share"])
+def test_of_compaction_and_of_share_groups_every_promise_is_asked(name: str) -> None:
+    questions = questions_of(hunted(), [name])
+    assert {promise for question in questions for promise in question.promises} == set(properties_of(PROTOCOLS[name]))
+    constants = [dict(question.constants) for question in questions]
+    if name == "share":
+        assert {(one["latest"], one["delivery_limit"], one["max_epoch"]) for one in constants} == {
+            (latest, limit, epochs) for latest in (0, 1) for limit in (1, 2) for epochs in (2, 3)
+        }
+    else:
+        assert not any(one["lags"] and one["follower"] for one in constants)
+        assert {one["keys"] for one in constants if one["integer_keys"]} == {2}
+
+
 def test_a_release_is_hunted_on_a_control_plane_that_it_has() -> None:
     assert HuntedRelease.of(release("3.9.1"), "zookeeper").plane == "zookeeper"
     with pytest.raises(ConfigurationError, match=r"Kafka 4\.4\.0 runs on kraft, not on zookeeper"):

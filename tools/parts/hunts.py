@@ -2,7 +2,9 @@
 
     nice acked hunt --kafka 4.4.0 --minutes 60 --format json > hunted.json
     nice acked hunt --kafka 4.4.0 --assumptions --minutes 60 --format json > assumptions.json
-    python tools/parts/hunts.py hunted.json assumptions.json …
+    python tools/parts/hunts.py hunted.json assumptions.json compaction,share=hunted-2.json …
+
+A hunt of some protocols alone is kept beside that of all, under their names.
 """
 
 from __future__ import annotations
@@ -86,15 +88,17 @@ def _promises(loss: dict[str, Any]) -> str:
 def main() -> None:
     """Keeps every document that is named."""
     known: dict[str, Any] = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
-    for name in sys.argv[1:]:
+    for given in sys.argv[1:]:
+        only, _, name = given.rpartition("=")
         document = json.loads(Path(name).read_text("utf-8"))
         if document["format"] == "acked-assumptions/1":
             broken = {one["name"]: one["broken"] for one in document["assumptions"] if one["broken"]}
             kept = {"kafka": document["kafka"], "dropped": len(document["assumptions"]), "broken": broken}
             write_text(ASSUMPTIONS, json.dumps(kept, indent=1) + "\n", "assumptions")
             continue
-        known[document["kafka"]] = kept_of(document)
-    write_text(KEPT, json.dumps(dict(sorted(known.items(), reverse=True)), indent=1) + "\n", "hunts")
+        known[f"{document['kafka']} {only}".strip()] = kept_of(document)
+    newest = sorted(known.items(), key=lambda item: (item[0].split()[0], -len(item[0])), reverse=True)
+    write_text(KEPT, json.dumps(dict(newest), indent=1) + "\n", "hunts")
 
 
 if __name__ == "__main__":
