@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     help="Refuse logs (150) with a line about the partition that is not understood; else the verdict is without it.",
 )
 @click.option(
+    "--coordinators", is_flag=True,
+    help="Read what the coordinators on the topic log (loads, unloads, groups' generations), and not its replicas.",
+)
+@click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
 )
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
 def validate(
     logs: tuple[str, ...], topics: tuple[str, ...], partition: int, partitions: str | None, version: str | None,
     constants: Constants, data: tuple[Path, ...], acknowledged: Path | None, follow: bool, refuse_unknown: bool,
-    page: Path | None, output: Output,
+    coordinators: bool, page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -80,9 +84,11 @@ def validate(
     acked kafka validate logs/ -t orders -t payments --partitions all
     acked kafka validate logs/ -t orders --follow                   while the cluster runs
     acked kafka validate controllers/ -t __cluster_metadata         the controllers' quorum
+    acked kafka validate logs/ -t __consumer_offsets --coordinators
 
     Of the topic __cluster_metadata the controllers' own lines are read, in any layout, for leaders, epochs, high watermarks
-    and voters, and held against promises of `kraft`.
+    and voters, and held against promises of `kraft`; with --coordinators those of the brokers that coordinate groups, and
+    held against promises of `coordinator`.
 
     With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
 
@@ -98,6 +104,8 @@ def validate(
 
     if topics == (QUORUM_TOPIC,):
         return _validate_quorum(logs, output)
+    if coordinators:
+        return _validate_coordinators(logs, topics[0], output)
     ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
     asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)
     if partitions is not None or len(topics) > 1:
@@ -124,6 +132,16 @@ def _validate_quorum(logs: tuple[str, ...], output: Output) -> int:
 
     judged = judge_quorum(logs)
     output.emit(lambda: quorum_document(judged), lambda console: print_quorum(console, judged))
+    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _validate_coordinators(logs: tuple[str, ...], topic: str, output: Output) -> int:
+    """The exit code: 12 if what coordinators logged contradicts a promise of `coordinator`."""
+    from acked.cluster.reports.observations.coordinators import coordinators_document, print_coordinators
+    from acked.cluster.validating.coordinators import judge_coordinators
+
+    judged = judge_coordinators(logs, topic)
+    output.emit(lambda: coordinators_document(judged, topic), lambda console: print_coordinators(console, judged))
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
 
 

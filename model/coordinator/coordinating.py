@@ -10,6 +10,7 @@ from acked.model.coordinator.common import (
     begin_load,
     clear_coordinator,
     flush_view,
+    has_enough,
     is_in_sync,
     leads,
     named,
@@ -21,6 +22,7 @@ from acked.model.coordinator.settings import (
     holds_back,
     listens_as_leader,
     own_load_only,
+    refuses_few,
     skips,
     some_rebalances,
     tells_loaded,
@@ -48,7 +50,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, every, ite, smaller
+from acked.model.language.quantify import each, every, ite, smaller, truth
 from acked.model.language.telling import Telling
 from acked.model.language.values import Bool
 
@@ -181,15 +183,19 @@ def _says_answer(t: Telling) -> str:
 
 @action(says=_says_answer, actor="broker")
 def answer(s: State, broker: Broker) -> None:
-    """The high watermark's listener completes what waits (`HighWatermarkListener`, `DeferredEventQueue.completeUpTo`)."""
+    """The high watermark's listener completes what waits (`HighWatermarkListener`, `DeferredEventQueue.completeUpTo`).
+
+    To 3.6 it is refused where too few are in sync by then (`DelayedProduce`, `Partition.checkEnoughReplicasReachOffset`).
+    """
     mine = s.broker[broker]
     require("is active", mine.phase == ACTIVE)
     if listens_as_leader.on:
         require("is told of it", mine.listens)
     require("it moved", mine.hw > mine.committed)
     require("it is no further than what was written", mine.hw <= mine.written)
+    answers = has_enough(s) if refuses_few.on else truth(True)
     for o in each(Offset)[:-1]:
-        _answer(s, broker, o, (o >= mine.committed) & (o < mine.hw))
+        _answer(s, broker, o, answers & (o >= mine.committed) & (o < mine.hw))
     mine.committed = mine.hw
 
 
