@@ -55,7 +55,7 @@ def plain_fetches_are_current(s: State) -> Bool:
 @promise(
     "an aborted transaction's offsets are never used",
     "KIP-98, KIP-447",
-    "4.0",
+    "3.9.1",
     lacks=lambda has: "" if has["transactions"] else "there is no transaction; set transactions",
 )
 def aborted_offsets_are_unused(s: State) -> Bool:

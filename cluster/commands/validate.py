@@ -47,6 +47,10 @@ QUORUM_TOPIC = "__cluster_metadata"
     help="Refuse logs (150) with a line about the partition that is not understood; else the verdict is without it.",
 )
 @click.option(
+    "--coordinators", is_flag=True,
+    help="Read what the coordinators on the topic log (loads, unloads, groups' generations), and not its replicas.",
+)
+@click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
 )
@@ -54,7 +58,7 @@ QUORUM_TOPIC = "__cluster_metadata"
 def validate(
     logs: tuple[str, ...], topics: tuple[str, ...], partition: int, partitions: str | None, version: str | None,
     constants: Constants, data: tuple[Path, ...], acknowledged: Path | None, follow: bool, refuse_unknown: bool,
-    page: Path | None, output: Output,
+    coordinators: bool, page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -73,9 +77,11 @@ def validate(
     acked kafka validate logs/ -t orders -t payments --partitions all
     acked kafka validate logs/ -t orders --follow                   while the cluster runs
     acked kafka validate controllers/ -t __cluster_metadata         the controllers' quorum
+    acked kafka validate logs/ -t __consumer_offsets --coordinators
 
     Of the topic __cluster_metadata the controllers' own lines are read, in any layout, for leaders, epochs, high watermarks
-    and voters, and held against promises of `kraft`.
+    and voters, and held against promises of `kraft`; with --coordinators those of the brokers that coordinate groups, and
+    held against promises of `coordinator`.
 
     With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
 
@@ -84,10 +90,19 @@ def validate(
     usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
     are tried, ten times as much the second time, the line counts as not explained.
     """
-    from acked.cluster.commands.validation import Asked, Ununderstood, validate_all, validate_one, validate_quorum
+    from acked.cluster.commands.validation import (
+        Asked,
+        Ununderstood,
+        validate_all,
+        validate_coordinators,
+        validate_one,
+        validate_quorum,
+    )
 
     if topics == (QUORUM_TOPIC,):
         return validate_quorum(logs, output)
+    if coordinators:
+        return validate_coordinators(logs, topics[0], output)
     ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
     asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)
     if partitions is not None or len(topics) > 1:

@@ -1,4 +1,4 @@
-"""Validating what `acked kafka validate` asks: one partition, all of them, or the controllers' quorum."""
+"""Validating what `acked kafka validate` asks: one partition, all of them, the controllers' quorum, or coordinators."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pathlib import Path
 from acked.base.errors import AckedError, ConfigurationError, ExitCode
 from acked.base.files import write_text
 from acked.cluster.lines.facts import Ununderstood
+from acked.cluster.reports.observations.coordinators import coordinators_document, print_coordinators
 from acked.cluster.reports.observations.counting import EventsExplained
 from acked.cluster.reports.observations.document import all_document, judged_document
 from acked.cluster.reports.observations.page import has_page, observation_page
 from acked.cluster.reports.observations.quorum import print_quorum, quorum_document
 from acked.cluster.reports.observations.terminal import print_all, print_judged
 from acked.cluster.reports.observations.words import so_far
+from acked.cluster.validating.coordinators import judge_coordinators
 from acked.cluster.validating.judge import Asked, Judged, Live, judge, judge_all
 from acked.cluster.validating.quorum import judge_quorum
 from acked.reports.shell.output import Output, say
 
-__all__ = ["Asked", "Ununderstood", "validate_all", "validate_one", "validate_quorum"]
+__all__ = ["Asked", "Ununderstood", "validate_all", "validate_coordinators", "validate_one", "validate_quorum"]
 
 STDIN = "-"
 
@@ -43,6 +45,13 @@ def validate_quorum(logs: tuple[str, ...], output: Output) -> int:
     """The exit code: 12 if what controllers logged contradicts a promise of `kraft`."""
     judged = judge_quorum(logs)
     output.emit(lambda: quorum_document(judged), lambda console: print_quorum(console, judged))
+    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def validate_coordinators(logs: tuple[str, ...], topic: str, output: Output) -> int:
+    """The exit code: 12 if what coordinators logged contradicts a promise of `coordinator`."""
+    judged = judge_coordinators(logs, topic)
+    output.emit(lambda: coordinators_document(judged, topic), lambda console: print_coordinators(console, judged))
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
 
 

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from acked.cluster.coordinating.members import Members
 from acked.cluster.coordinating.offsets import (
     COMMIT,
     INPUT,
@@ -21,15 +22,16 @@ from acked.cluster.coordinating.offsets import (
     commit_values,
     committed,
 )
-from acked.cluster.coordinating.script import is_late, offset_of, values_of
+from acked.cluster.coordinating.script import is_late, is_queued, offset_of, values_of
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
+from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.compare import value_of
-from acked.cluster.replicating.fetching import Fetches, Gates, pair_of
+from acked.cluster.replicating.fetching import Fetches, Gates, close, pair_of
 from acked.cluster.replicating.producers import Answers, NotAppended
 from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
@@ -37,6 +39,7 @@ from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import BrokerGone
 from acked.cluster.wire.codec import write_request
 from acked.cluster.wire.transactional import COORDINATOR_AWAY
+from acked.model.coordinator.settings import expiry
 from acked.model.coordinator.state import ACTIVE
 
 _COMPACTED = {"cleanup.policy": "compact"}
@@ -52,8 +55,10 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         self.cluster, self.script, self.seconds = cluster, prepared.script, seconds
         self.topic = OffsetsTopic(cluster)
         self.brokers = tuple(range(prepared.setting.replicas))
-        self.gates = Gates(cluster.network, cluster.plan.mode, self.brokers)
+        self.gates: Gates
         self.committers = Committers(self.topic, seconds)
+        self.members = Members(cluster, seconds) if prepared.question.instance.constants[expiry.name] else None
+        self._is_kraft, self._is_queued = cluster.plan.mode is Mode.KRAFT, is_queued(cluster.plan.release)
         self._fetched: dict[tuple[int, int], Gate] = {}
         """By follower and leader: what holds the answer to a fetch by which the leader has learned the follower's log end."""
         self._others: list[socket.socket] = []
@@ -70,18 +75,23 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         self.topic.create(self.script.order, _COMPACTED)
         first = self.script.order[0]
         self._await_coordinator(first)
+        if self.members is not None:
+            self.members.begin(first)
+            self.committers.mine = self.members.mine
+        self.gates = Gates(self.cluster.network, self.cluster.plan.mode, self.brokers)
         self.gates.hold_orders(self.brokers)
         fetches = Fetches(self.gates, self.seconds)
         for follower in self.script.order[1:]:
             fetches.ask_epochs(follower, first)
-        for broker in self.brokers:
-            self.gates.orders[broker].wait(self.seconds)
+        if self._is_kraft:
+            for broker in self.brokers:
+                self.gates.orders[broker].wait(self.seconds)
         self.topic.begin_lines()
 
     def close(self) -> None:
-        for client in self._others:
-            client.close()
-        self.committers.close()
+        for closed in (*self._others, self.committers, self.members):
+            if closed is not None:
+                closed.close()
         self.cluster.network.lift()
 
     def hurry(self, seconds: float) -> None:
@@ -148,9 +158,22 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
         broker = step.arguments["broker"]
         if is_late(self.script.steps, step.index - 1):
             self._keep_busy(broker)
-        self.gates.follow_metadata(self.topic, broker, self.topic.truth(), self.seconds)
-        self._fetched = {pair: gate for pair, gate in self._fetched.items() if broker not in pair}
+        for pair in [pair for pair in self._fetched if broker in pair]:
+            gate = self._fetched.pop(pair)
+            for frame in gate.held:  # To 2.0 a broker waits for what its fetcher is to be answered.
+                close(gate, frame)
+            gate.lift()
+        self._hear(broker, step.before["epoch"] == 1)
         self.gates.close_fetches(broker)
+
+    def _hear(self, broker: int, is_first: bool) -> None:
+        """A broker hears who leads; with ZooKeeper it has heard of the first election when the partition was created."""
+        truth = self.topic.truth()
+        if self._is_kraft:
+            self.gates.follow_metadata(self.topic, broker, truth, self.seconds)
+        elif not is_first:
+            order = self.gates.orders[broker]
+            self.gates.take_order(order, broker, OFFSETS, truth.epoch, self.seconds, self.cluster.check)
 
     def _keep_busy(self, broker: int) -> None:
         """Has the coordinator so much to do for others that what comes now waits for seconds."""
@@ -206,10 +229,29 @@ class CoordinatorDriver(Driver[TopicView, Answers]):
 
         wait_for(look, f"that broker {broker} has loaded", self.seconds, self.cluster.check)
         error, offset = last[0]
-        wanted = offset_of(step.after, broker)
+        wanted = offset_of(step.after, broker, self._is_queued)
         if error or offset != wanted:
             said = error_name(error) if error else f"offset {offset}"
             raise Parted(f"broker {broker} has loaded, and answers with {said}, in the model with offset {wanted}")
+
+    def _expire(self, step: ScriptStep) -> None:
+        broker = step.arguments["broker"]
+        try:
+            gone = (0, NO_OFFSET)
+            wait_for(lambda: committed(self.cluster, broker, False) == gone, "an end", self.seconds, self.cluster.check)
+        except NotSeen:
+            raise Parted(f"broker {broker} keeps the offset, which expires in the model") from None
+
+    def _of_members(self, step: ScriptStep) -> None:
+        """The group's members ask the broker that leads."""
+        assert self.members is not None
+        leader = self.topic.truth().leader
+        if step.action == "Leave":
+            self.members.leave(leader)
+        elif step.action == "Join":
+            self.members.join(leader)
+        else:
+            self.members.wait()
 
     def _by_itself(self, step: ScriptStep) -> None:
         """Brokers do it as soon as they can."""
@@ -222,6 +264,8 @@ STEPS: Mapping[str, Callable[[CoordinatorDriver, ScriptStep], object]] = {
     "Advance": CoordinatorDriver._advance,
     "Commit": CoordinatorDriver._commit,
     "EndLoad": CoordinatorDriver._end_load,
+    "Expire": CoordinatorDriver._expire,
+    **dict.fromkeys(("Leave", "Join", "LetTimePass"), CoordinatorDriver._of_members),
     **dict.fromkeys(("DoDuty", "Answer"), CoordinatorDriver._by_itself),
 }
 """The actions of the model that have a step here."""

@@ -15,11 +15,14 @@ from acked.cluster.replicating.producers import Producers
 from acked.cluster.topics.topic import Topic
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import ALL_REPLICAS, Acknowledgement, Client
+from acked.cluster.wire.groups import Membership
 
 OFFSETS, INPUT, GROUP = "__consumer_offsets", "input", "played"
 _NOTE = "acked-"
-COMMIT, _FETCH = 2, 7
-"""The versions in which offsets are committed and asked for (KIP-447)."""
+COMMIT, _FETCH, _FETCH_STABLE = 2, 2, 7
+"""The versions in which offsets are committed, asked for, and asked for as consumers do since 2.5 (KIP-447)."""
+_STABLE_SINCE = (2, 5)
+NOBODY = Membership(0)
 NO_OFFSET = 0
 """What a group that has committed nothing is said to have."""
 
@@ -43,21 +46,26 @@ class Committers(Producers):
 
     def __init__(self, topic: Topic, seconds: float) -> None:
         super().__init__(topic, ALL_REPLICAS, seconds)
+        self.mine = NOBODY
+        """Who commits: a member, or somebody who is in no generation."""
 
     def _send(self, record: int, broker: int, statuses: object) -> Client:
         client = self._topic.cluster.client(broker, self.seconds)
         self._waiting[record] = client
-        client.send(Api.OFFSET_COMMIT, commit_values(GROUP, record, f"{_NOTE}{value_of(record)}"), COMMIT)
+        values = commit_values(GROUP, record, f"{_NOTE}{value_of(record)}", mine=self.mine)
+        client.send(Api.OFFSET_COMMIT, values, COMMIT)
         return client
 
     def _acknowledgement(self, client: Client, record: int) -> Acknowledgement:
         return Acknowledgement(commit_error(client), record)
 
 
-def commit_values(group: str, offset: int, note: str = "", times: int = 1) -> dict[str, object]:
-    """OffsetCommit of somebody who is in no generation; the same partition may be named more than once."""
+def commit_values(
+    group: str, offset: int, note: str = "", times: int = 1, mine: Membership = NOBODY
+) -> dict[str, object]:
+    """OffsetCommit, by default of somebody who is in no generation; the same partition may be named more than once."""
     partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": note}
-    return {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "",
+    return {"group_id": group, "generation_id_or_member_epoch": mine.generation, "member_id": mine.member,
             "topics": [{"name": INPUT, "partitions": [partition] * times}]}  # fmt: skip
 
 
@@ -69,9 +77,12 @@ def commit_error(client: Client) -> int:
 
 def committed(cluster: Cluster, broker: int, is_stable: bool) -> tuple[int, int]:
     """Error, and the offset that a broker says the group has committed; `is_stable`: asked as consumers ask since 2.5."""
-    asked = {"group_id": GROUP, "topics": [{"name": INPUT, "partition_indexes": (0,)}], "require_stable": is_stable}
+    asked = {"group_id": GROUP, "topics": [{"name": INPUT, "partition_indexes": (0,)}]}
     with cluster.client(broker) as ask:
-        body = ask.ask(Api.OFFSET_FETCH, asked, _FETCH)
+        if cluster.plan.release.number < _STABLE_SINCE:
+            body = ask.ask(Api.OFFSET_FETCH, asked, _FETCH)
+        else:
+            body = ask.ask(Api.OFFSET_FETCH, {**asked, "require_stable": is_stable}, _FETCH_STABLE)
     if body.error_code:
         return int(body.error_code), NO_OFFSET
     [found] = body.topics[0].partitions

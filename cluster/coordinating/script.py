@@ -9,13 +9,19 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.playing.script import Script, ScriptStep, State, first_refusal
 from acked.cluster.playing.script import script_of as bare_script
+from acked.cluster.releases.release import Release
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.topics.topic import Difference, TopicView, differing
 
+_QUEUED = (4, 0)
 _FOREIGN = "no step of the driver keeps a load from ending, which is a task of a thread of the broker"
+_OLD = "to 3.9 an unloading is a task of the thread that loads, which no step of the driver keeps busy"
+_IS_COMMIT, _IS_NONE = "offset", "tombstone"
 
 
-_IS_COMMIT = "offset"
+def is_queued(chosen: Release) -> bool:
+    """Whether a release's coordinator has one queue for a partition's requests, loads and unloads."""
+    return chosen.number >= _QUEUED
 
 
 def values_of(state: State, broker: int, until: int | None = None) -> tuple[str, ...]:
@@ -25,10 +31,14 @@ def values_of(state: State, broker: int, until: int | None = None) -> tuple[str,
     return tuple(value_of(record["commit"]) for record in records if record["kind"] == _IS_COMMIT)
 
 
-def offset_of(state: State, broker: int) -> int:
-    """What a broker's coordinator knows that the group has committed, 0 for nothing."""
-    known = state["view"][broker]["records"][: state["broker"][broker]["committed"]]
-    return max((record["commit"] for record in known if record["kind"] == _IS_COMMIT), default=0)
+def offset_of(state: State, broker: int, is_queued: bool) -> int:
+    """What a broker's coordinator says that the group has committed, 0 for nothing: to 3.9 all that it has replayed."""
+    view, mine = state["view"][broker], state["broker"][broker]
+    left_out, found = range(mine.get("skipped_from", 0), mine.get("skipped_to", 0)), 0
+    for at, record in enumerate(view["records"][: mine["committed"] if is_queued else view["end"]]):
+        if at not in left_out and record["kind"] in (_IS_COMMIT, _IS_NONE):
+            found = record["commit"]
+    return found
 
 
 def differences(state: State, seen: TopicView) -> tuple[Difference, ...]:
@@ -66,7 +76,7 @@ def is_late(steps: Sequence[ScriptStep], at: int) -> bool:
     return False
 
 
-def script_of(question: Question, run: Run, not_played: Mapping[str, str]) -> Script:
+def script_of(question: Question, run: Run, not_played: Mapping[str, str], chosen: Release) -> Script:
     """The script of a run; `NotPlayable` with the step and the reason if there is none."""
     bare = bare_script(question, run, None)
 
@@ -74,7 +84,7 @@ def script_of(question: Question, run: Run, not_played: Mapping[str, str]) -> Sc
         step = bare.steps[at]
         if step.action == "EndLoad" and step.before["broker"][step.arguments["broker"]]["own"] != step.arguments["epoch"]:
             return _FOREIGN
-        return not_played.get(step.action)
+        return _OLD if not is_queued(chosen) and is_late(bare.steps, at) else not_played.get(step.action)
 
     script = bare_script(question, run, first_refusal(run, reason))
     first = next((step.arguments["broker"] for step in script.steps if step.action == "Elect"), 0)

@@ -59,7 +59,7 @@ class Voted:
 
 @dataclass(frozen=True)
 class Breach:
-    """A promise of `kraft` that lines contradict, with the sentence and the places of these lines."""
+    """A promise that lines contradict, with the sentence and the places of these lines."""
 
     promise: str
     text: str

@@ -15,6 +15,7 @@ from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client
 
 _PROTOCOL, _SESSION_MS = "acked", 10_000
+_JOIN = 2
 _NAMED = 1
 """The version in which FindCoordinator says of what a coordinator is asked for (KIP-98)."""
 
@@ -43,13 +44,21 @@ def find_coordinator(ask: Client, key: str, of: Coordinates) -> tuple[int, int]:
     return int(body.error_code), body.node_id
 
 
-def join(ask: Client, group: str, member: str, partitions: int) -> Membership:
-    """Joins a group, as the member that one was or anew (""); returns when all have joined and its leader has shared out
-    the partitions, 0 to `partitions` - 1.
-    """
-    asked = {"group_id": group, "session_timeout": _SESSION_MS, "rebalance_timeout": _SESSION_MS, "member_id": member,
-             "protocol_type": _PROTOCOL, "protocols": [{"name": _PROTOCOL, "metadata": b""}]}  # fmt: skip
-    joined = ask.ask(Api.JOIN_GROUP, asked, 2)
+def send_join(
+    ask: Client, group: str, member: str, protocol_type: str = _PROTOCOL, session_ms: int = _SESSION_MS
+) -> None:
+    """Asks to be in a group, as the member that one was or anew (""); the answer comes when all have joined."""
+    asked = {"group_id": group, "session_timeout": session_ms, "rebalance_timeout": session_ms, "member_id": member,
+             "protocol_type": protocol_type, "protocols": [{"name": _PROTOCOL, "metadata": b""}]}  # fmt: skip
+    ask.send(Api.JOIN_GROUP, asked, _JOIN)
+
+
+def join(
+    ask: Client, group: str, member: str, partitions: int, protocol_type: str = _PROTOCOL, session_ms: int = _SESSION_MS
+) -> Membership:
+    """Joins a group; returns when all have joined and its leader has shared out the partitions, 0 to `partitions` - 1."""
+    send_join(ask, group, member, protocol_type, session_ms)
+    joined = ask.receive(Api.JOIN_GROUP, _JOIN)
     if joined.error_code:
         return Membership(int(joined.error_code), joined.member_id)
     shares = _shares([one.member_id for one in joined.members], partitions) if joined.leader == joined.member_id else {}

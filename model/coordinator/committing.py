@@ -9,6 +9,7 @@ from acked.model.coordinator.common import (
     CONSUMER,
     PRODUCER,
     begin_load,
+    has_enough,
     is_asked,
     is_in_sync,
     leads,
@@ -25,6 +26,7 @@ from acked.model.coordinator.settings import (
     holds_back,
     keeps_default_timestamps,
     rebalances,
+    refuses_few,
     some_rebalances,
     spares_rebalancing,
     transactions,
@@ -195,6 +197,8 @@ def answer_marker(s: State, broker: Broker) -> None:
     require_writes(s, broker)
     require("nothing is pending", newest_offsets(s, broker).pending != s.txn_commit)
     require("all of it is committed", mine.committed == mine.written)
+    if refuses_few.on:
+        require("as many are in sync as must be", has_enough(s))
     end_txn(s, truth(True))
 
 

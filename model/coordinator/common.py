@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acked.model.coordinator.settings import (
+    brokers,
     delays_markers,
+    min_isr,
     queues_requests,
     skips,
     some_rebalances,
@@ -71,6 +73,11 @@ def agree_until(s: State, a: Broker, b: Broker, until: Offset) -> Bool:
 def agreement(s: State, a: Broker, b: Broker) -> Offset:
     """The greatest offset up to which two logs hold the same records (KIP-101, KIP-279: what a follower truncates to)."""
     return greatest(Offset, lambda o: agree_until(s, a, b, o))
+
+
+def has_enough(s: State) -> Bool:
+    """As many replicas are in sync as min.insync.replicas asks for (`Partition.isUnderMinIsr`)."""
+    return s.isr.size >= min(min_isr.value, brokers.value)
 
 
 # -- what a view says -------------------------------------------------------------------------------------------------

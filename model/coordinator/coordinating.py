@@ -6,7 +6,7 @@ Sources: `CoordinatorRuntime`, `CoordinatorLoaderImpl` and `SnapshottableCoordin
 
 from __future__ import annotations
 
-from acked.model.coordinator.common import begin_load, clear_coordinator, flush_view, is_in_sync, leads
+from acked.model.coordinator.common import begin_load, clear_coordinator, flush_view, has_enough, is_in_sync, leads
 from acked.model.coordinator.settings import (
     delays_markers,
     duties_in_order,
@@ -14,6 +14,7 @@ from acked.model.coordinator.settings import (
     holds_back,
     listens_as_leader,
     own_load_only,
+    refuses_few,
     skips,
     some_rebalances,
     tells_loaded,
@@ -41,7 +42,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, every, ite, named, smaller
+from acked.model.language.quantify import each, every, ite, named, smaller, truth
 from acked.model.language.telling import Telling
 from acked.model.language.values import Bool
 
@@ -174,15 +175,19 @@ def _says_answer(t: Telling) -> str:
 
 @action(says=_says_answer, actor="broker")
 def answer(s: State, broker: Broker) -> None:
-    """The high watermark's listener completes what waits (`HighWatermarkListener`, `DeferredEventQueue.completeUpTo`)."""
+    """The high watermark's listener completes what waits (`HighWatermarkListener`, `DeferredEventQueue.completeUpTo`).
+
+    To 3.6 it is refused where too few are in sync by then (`DelayedProduce`, `Partition.checkEnoughReplicasReachOffset`).
+    """
     mine = s.broker[broker]
     require("is active", mine.phase == ACTIVE)
     if listens_as_leader.on:
         require("is told of it", mine.listens)
     require("it moved", mine.hw > mine.committed)
     require("it is no further than what was written", mine.hw <= mine.written)
+    answers = has_enough(s) if refuses_few.on else truth(True)
     for o in each(Offset)[:-1]:
-        _answer(s, broker, o, (o >= mine.committed) & (o < mine.hw))
+        _answer(s, broker, o, answers & (o >= mine.committed) & (o < mine.hw))
     mine.committed = mine.hw
 
 

@@ -6,8 +6,8 @@ clean leader is one of these; what is above may be lost. What is left out, and w
 
 from __future__ import annotations
 
-from acked.model.coordinator.common import agree_until, agreement, clear_coordinator, leads, leads_newest
-from acked.model.coordinator.settings import brokers, max_epoch, min_isr, shrinks, some_disks, unclean
+from acked.model.coordinator.common import agree_until, agreement, clear_coordinator, has_enough, leads, leads_newest
+from acked.model.coordinator.settings import max_epoch, shrinks, some_disks, strict_min_isr, unclean
 from acked.model.coordinator.state import ABSENT, Broker, Epoch, Offset, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, greatest, implies, ite, smaller, some
@@ -119,7 +119,8 @@ def advance(s: State, leader: Broker) -> None:
     A leader of an epoch that is over learns nothing more: what it learned it could have learned before the election.
     """
     require("leads the newest epoch", leads_newest(s, leader))
-    require("as many are in sync as must be", s.isr.size >= min(min_isr.value, brokers.value))
+    if strict_min_isr.on:
+        require("as many are in sync as must be", has_enough(s))
     mine = s.broker[leader]
 
     def is_held(until: Offset) -> Bool:

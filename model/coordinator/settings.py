@@ -84,7 +84,14 @@ spares_rebalancing = switch(
 )
 applies_markers_first = switch(
     "applies_markers_first",
-    "a transaction's marker is answered once it is applied to the offsets in memory (4.0, KAFKA-17507)",
+    "a transaction's marker is answered once it is applied to the offsets in memory (3.9.1, KAFKA-17507)",
+    default=True,
+)
+
+strict_min_isr = switch(
+    "strict_min_isr",
+    "the high watermark waits while fewer are in sync than min.insync.replicas; before, it goes on, and what waits for it is "
+    "refused (3.7, KAFKA-15583)",
     default=True,
 )
 
@@ -109,6 +116,11 @@ def _some_disks(constants: Mapping[str, int]) -> int:
         raise ModelError("a broker whose disk was lost leads in a later epoch; set max_epoch to 2 at least")
     return constants["lost_disks"]
 
+
+refuses_few = fact(
+    lambda has: not has["strict_min_isr"] and min(has[min_isr.name], has[brokers.name]) > 1
+)
+"""Whether something below the high watermark may be answered with NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
 
 some_rebalances = fact(lambda has: has["rebalances"])
 """Whether the group gets new generations."""

@@ -57,6 +57,39 @@ def add_partition(s: State, p: Partition) -> None:
     s.coordinator.partitions = s.coordinator.partitions.add(p)
 
 
+def is_last(of: Epoch) -> Bool:
+    """It is the last epoch of its producer id that a client is given (`isProducerEpochExhausted`)."""
+    return _is_any(of, 0)
+
+
+def is_beyond(of: Epoch) -> Bool:
+    """It is the one after that, which is for the coordinator alone (`Short.MAX_VALUE`); one more is the next id's first."""
+    return _is_any(of, 1)
+
+
+def _is_any(of: Epoch, more: int) -> Bool:
+    last = settings.last_epoch.value
+    found = truth(False)
+    if settings.exhausts.on:
+        for value in range(last + more, settings.highest_epoch.value + 1, last + 2):
+            found = found | (of == value)
+    return found
+
+
+def next_given(of: Epoch) -> Epoch:
+    """The next epoch that a client may be given, under a new producer id if need be (`prepareProducerIdRotation`)."""
+    return ite(is_last(of), of + 2, of + 1) if settings.exhausts.on else of + 1
+
+
+def told_epoch(s: State) -> Epoch:
+    """The epoch that a client is told with the end of its transaction (`prepareComplete`)."""
+    coordinator = s.coordinator
+    if not settings.exhausts.on:
+        return coordinator.epoch
+    rotates = coordinator.rotates if settings.may_not_rotate.on else truth(True)
+    return ite(is_beyond(coordinator.epoch) & rotates, coordinator.epoch + 1, coordinator.epoch)
+
+
 def prepare(s: State, commits: Bool) -> None:
     """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
     coordinator = s.coordinator
@@ -70,10 +103,18 @@ def fence(s: State) -> None:
     In 4.0.0 `endTransaction` writes the epoch of the fence into the metadata, to which `prepareAbortOrCommit` adds one more.
     """
     coordinator = s.coordinator
+    require_fenceable(s)
+    coordinator.rotates = False
     coordinator.epoch = coordinator.epoch + settings.fence_takes.value
     coordinator.last_epoch = -1
     prepare(s, truth(False))
     renumber_epochs(s)
+
+
+def require_fenceable(s: State) -> None:
+    """To 4.2 nothing comes after the epoch that no client is given (`prepareFenceProducerEpoch`, IllegalStateException)."""
+    if settings.may_not_rotate.on:
+        require("an epoch is left", ~is_beyond(s.coordinator.epoch))
 
 
 def acknowledge(s: State, p: Partition) -> None:
@@ -81,6 +122,9 @@ def acknowledge(s: State, p: Partition) -> None:
     coordinator = s.coordinator
     left = coordinator.awaiting.remove(p)
     completed = ite(is_state(s, TxnState.PREPARE_COMMIT), txn_state(TxnState.COMPLETE_COMMIT), TxnState.COMPLETE_ABORT)
+    if settings.exhausts.on:
+        coordinator.epoch = ite(left.is_empty, told_epoch(s), coordinator.epoch)
+        coordinator.rotates = ~left.is_empty & coordinator.rotates if settings.may_not_rotate.on else truth(False)
     coordinator.state = ite(left.is_empty, completed, coordinator.state)
     coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
     coordinator.awaiting = left

@@ -13,7 +13,19 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Message, Telling, Those, says_list
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
-from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
+from acked.model.transactions.common import (
+    all_acked,
+    fence,
+    holds_offsets,
+    is_beyond,
+    is_complete,
+    is_last,
+    is_state,
+    next_given,
+    prepare,
+    renumber_epochs,
+    told_epoch,
+)
 from acked.model.transactions.state import Epoch, Fate, Partition, Phase, Producer, State, TxnState, txn_state
 from acked.model.transactions.words import (
     COORDINATOR,
@@ -61,6 +73,9 @@ def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
     Under transaction_version 1 the state decides, so that the end of one transaction passes for that of the next.
     """
     done = is_state(s, TxnState.COMPLETE_COMMIT if commits else TxnState.COMPLETE_ABORT)
+    if settings.exhausts.on:  # `retryOnEpochBump` asks for the same producer id, `retryOnOverflow` for the one before.
+        again = (s.coordinator.epoch == of + 1) & ~is_beyond(of)
+        return done & (again | (is_last(of) & (s.coordinator.epoch == of + 2)))
     if settings.transaction_version.value == settings.TV2:
         return done & (s.coordinator.epoch == of + 1)
     return done & (s.coordinator.epoch == of)
@@ -111,9 +126,12 @@ def _take(s: State, of: Epoch, commits: bool) -> None:
     coordinator, opened = s.coordinator, ends_open(s, of)
     nothing = truth(False) if commits else ends_nothing(s, of)
     require("the coordinator accepts", opened | nothing | is_repeated(s, of, commits))
+    if settings.may_not_rotate.on:  # One more than the epoch that no client is given is negative (`prepareTransitionTo`).
+        require("an epoch is left", ~(opened | nothing) | ~is_beyond(of))
+        coordinator.rotates = ite(opened, is_last(of), coordinator.rotates)
     if settings.transaction_version.value == settings.TV2:
-        coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
-        coordinator.epoch = ite(nothing, coordinator.epoch + 1, coordinator.epoch)
+        newest = next_given(coordinator.epoch)
+        coordinator.epoch = ite(opened, coordinator.epoch + 1, ite(nothing, newest, coordinator.epoch))
     coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
     coordinator.state = ite(opened, TxnState.PREPARE_COMMIT if commits else TxnState.PREPARE_ABORT, coordinator.state)
     coordinator.state = ite(nothing, TxnState.COMPLETE_ABORT, coordinator.state)
@@ -130,7 +148,7 @@ def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = Phase.READ
         else:
             mine.position = None
     if settings.transaction_version.value == settings.TV2:
-        mine.epoch = s.coordinator.epoch
+        mine.epoch = told_epoch(s)
     mine.txn = 0
     mine.added = none_of(Partition)
     mine.unanswered = none_of(Partition)
@@ -272,8 +290,11 @@ def late_end_arrives(s: State) -> None:
     nothing = ~late.commits & ends_nothing(s, late.epoch)
     require("it ends something", opened | nothing)
     coordinator = s.coordinator
+    if settings.may_not_rotate.on:
+        require("an epoch is left", ~is_beyond(late.epoch))
+        coordinator.rotates = opened & is_last(late.epoch)
     if settings.transaction_version.value == settings.TV2:
-        coordinator.epoch = coordinator.epoch + 1
+        coordinator.epoch = ite(opened, coordinator.epoch + 1, next_given(coordinator.epoch))
     coordinator.awaiting = coordinator.partitions
     prepared = ite(late.commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
     coordinator.state = ite(opened, prepared, TxnState.COMPLETE_ABORT)

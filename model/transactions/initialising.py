@@ -12,8 +12,16 @@ from acked.model.language.quantify import each, ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Those
 from acked.model.language.values import Bool
-from acked.model.transactions.common import fence, is_complete, is_state, renumber_epochs
-from acked.model.transactions.settings import bumps, fence_takes, late_init, max_producer_epoch, numbers_records, restarts
+from acked.model.transactions.common import fence, is_beyond, is_complete, is_state, next_given, renumber_epochs
+from acked.model.transactions.settings import (
+    bumps,
+    fence_takes,
+    late_init,
+    max_producer_epoch,
+    may_not_rotate,
+    numbers_records,
+    restarts,
+)
 from acked.model.transactions.state import Epoch, Partition, Phase, Producer, State, TxnState, txn_state
 from acked.model.transactions.words import COORDINATOR, arrives, asks_coordinator, departs, is_lost
 
@@ -73,7 +81,7 @@ def init_producer_id(s: State, producer: Producer) -> None:
     require("no transaction open or in its markers", is_complete(s))
     coordinator = s.coordinator
     coordinator.state = TxnState.EMPTY
-    coordinator.epoch = coordinator.epoch + 1
+    coordinator.epoch = next_given(coordinator.epoch)
     coordinator.last_epoch = -1
     begin_anew(s, producer)
 
@@ -193,11 +201,14 @@ def late_init_arrives(s: State) -> None:
     named, known = late.epoch, repeats(s, late.epoch)
     is_opened = is_state(s, TxnState.ONGOING)
     counts = is_complete(s) & ((named == -1) | (named == s.coordinator.epoch) | known)
+    if may_not_rotate.on:
+        is_opened = is_opened & ~is_beyond(s.coordinator.epoch)
     require("it counts", is_opened | counts)
     coordinator = s.coordinator
+    coordinator.rotates = False
     is_done = known & ~is_opened
     coordinator.last_epoch = ite(is_opened, -1, named)
-    taken = ite(is_opened, coordinator.epoch + fence_takes.value, coordinator.epoch + 1)
+    taken = ite(is_opened, coordinator.epoch + fence_takes.value, next_given(coordinator.epoch))
     coordinator.epoch = ite(is_done, coordinator.epoch, taken)
     coordinator.awaiting = ite(is_opened, coordinator.partitions, coordinator.awaiting)
     coordinator.state = ite(is_opened, txn_state(TxnState.PREPARE_ABORT), TxnState.EMPTY)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
@@ -27,6 +28,14 @@ max_producer_epoch = Constant(
     0,
     14,
     "with restarts, the last producer epoch under which an instance dies; 0: any number, and epochs are kept by rank",
+    0,
+)
+last_epoch = Constant(
+    "last_epoch",
+    0,
+    14,
+    "the last producer epoch that a client is given, 32766 in Kafka, after which there is a new producer id; 0: they do not "
+    "end (only with transaction_version 2, without restarts)",
     0,
 )
 
@@ -156,6 +165,12 @@ marker_retry_taken = switch(
     "again (4.2, KAFKA-19999)",
     default=True,
 )
+fence_rotates = switch(
+    "fence_rotates",
+    "an open transaction that is aborted under the epoch after the last one ends with a new producer id, as one that its "
+    "client ends does (4.3, KAFKA-20090; only with last_epoch)",
+    default=True,
+)
 
 RULES = constants_in(globals(), SIZES, CIRCUMSTANCES, APPLICATION)
 CONSTANTS = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
@@ -214,6 +229,24 @@ log_size = Computed(
 )
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
 
+
+def _exhausts(constants: Mapping[str, int]) -> bool:
+    if not constants[last_epoch.name]:
+        return False
+    if _is_v1(constants) or constants["restarts"] or not constants["fence_takes_one_epoch"]:
+        raise ModelError(
+            "what comes after the last epoch is modelled of transaction_version 2 with fence_takes_one_epoch, and without "
+            "restarts; leave last_epoch at 0"
+        )
+    return True
+
+
+exhausts = fact(_exhausts)
+"""Whether producer epochs end."""
+
+may_not_rotate = fact(lambda has: _exhausts(has) and not has["fence_rotates"])
+"""Whether a transaction may end under the epoch after the last one without a new producer id."""
+
 HIGHEST_EPOCH_RANK = 14
 """More than the producer epochs that are in use at once, with the one after each that an EndTxn may be compared with."""
 
@@ -225,7 +258,8 @@ def _highest_epoch(constants: Mapping[str, int]) -> int:
     if ranks_epochs.make(constants):
         return HIGHEST_EPOCH_RANK
     restarted = constants["max_producer_epoch"] + 1 if constants["restarts"] else 0
-    return restarted + (1 + fence_takes.make(constants)) * (constants["producers"] + constants["transactions"])
+    each = 1 + fence_takes.make(constants) + _exhausts(constants)
+    return restarted + each * (constants["producers"] + constants["transactions"])
 
 
 fence_takes = Computed(lambda constants: 1 if _is_v1(constants) or constants["fence_takes_one_epoch"] else 2)
@@ -235,5 +269,5 @@ highest_epoch = Computed(_highest_epoch)
 """More producer epochs than can be taken, or ranks of them.
 
 A client is given one when it starts and one after each of its transactions, at most; each of these is fenced once at most;
-and one more goes to a late InitProducerId.
+one more goes to a late InitProducerId; and where epochs end, each may pass over the one that no client is given.
 """

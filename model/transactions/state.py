@@ -1,9 +1,9 @@
 """The state of `transactions`: what coordinator, partitions and producers know, and which request is late.
 
-There is one transactional id, hence one producer id (its epochs are not exhausted). A partition's log is what its replicas
-have committed: the high watermark is the log end. Of markers only those that end a transaction in their partition stand in
-the log; Kafka appends the others too, and neither the last stable offset nor any reader sees a difference. What was left
-out, and why that is sound, is in `docs/transactions.md`.
+There is one transactional id, hence one producer id; where its epochs end, those of the next id go on counting. A
+partition's log is what its replicas have committed: the high watermark is the log end. Of markers only those that end a
+transaction in their partition stand in the log; Kafka appends the others too, and neither the last stable offset nor any
+reader sees a difference. What was left out, and why that is sound, is in `docs/transactions.md`.
 
 A part that a question turns off has no field.
 """
@@ -25,6 +25,7 @@ from acked.model.transactions.settings import (
     late_marker,
     late_produce,
     log_size,
+    may_not_rotate,
     numbers_records,
     offsets,
     partitions,
@@ -147,6 +148,7 @@ class Coordinator(Struct):
     partitions = field(SetOf(Partition), "the partitions of the transaction")
     awaiting = field(SetOf(Partition), "those of them that have not acknowledged the marker")
     coordinator_epoch = field(CoordinatorEpoch, "the leader epoch under which it is the coordinator")
+    rotates = field(Present(Bool, may_not_rotate), "a new producer id was taken, which counts once markers are written")
 
 
 class LateInit(Struct):

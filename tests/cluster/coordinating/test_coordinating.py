@@ -51,12 +51,10 @@ def test_what_is_late_is_the_unloading_of_a_coordinator_that_answers_all_the_sam
     assert late[0].index < answer.index
 
 
-def test_a_release_with_another_runtime_and_a_load_that_does_not_end_are_refused_with_the_reason() -> None:
+def test_an_unloading_that_is_late_before_4_and_a_load_that_does_not_end_are_refused_with_the_reason() -> None:
     run = prepared()
-    with pytest.raises(ConfigurationError, match=r"played from 4\.0 on"):
+    with pytest.raises(ConfigurationError, match=r"to 3\.9 an unloading is a task of the thread that loads"):
         COORDINATORS.prepare(run.question, run.run, Brokers("3.9.1"))
-    with pytest.raises(ConfigurationError, match=r"played from 4\.0 on"):
-        run.control(Changed.parse("3.9.1"))
     path = bundled_of("foreign-load-bug")
     assert path is not None
     question = load_spec(path).question()
@@ -84,13 +82,31 @@ def test_a_state_is_beside_what_is_seen_in_commits_alone() -> None:
     assert [found.what for found in differences(state, other)] == ["broker 0's log"]
 
 
-def test_what_a_coordinator_says_is_what_it_knows_to_be_committed() -> None:
+def test_what_a_coordinator_says_is_what_it_knows_to_be_committed_and_to_3_9_all_that_it_has_read() -> None:
     records = [{"kind": "offset", "commit": 1}, {"kind": "generation", "commit": 0}, {"kind": "offset", "commit": 2}]
     for committed, offset in enumerate((0, 1, 1, 2)):
         state = {"view": [{"end": 3, "records": records}], "broker": [{"committed": committed}]}
-        assert offset_of(state, 0) == offset
+        assert (offset_of(state, 0, True), offset_of(state, 0, False)) == (offset, 2)
+    skips = {"view": state["view"], "broker": [{"committed": 3, "skipped_from": 1, "skipped_to": 3}]}
+    assert offset_of(skips, 0, False) == 1
+    gone = {"view": [{"end": 3, "records": [*records[:2], {"kind": "tombstone", "commit": 0}]}], "broker": [{"committed": 3}]}
+    assert offset_of(gone, 0, True) == 0
     logs = {"log": [{"end": 3, "records": records}]}
     assert (values_of(logs, 0), values_of(logs, 0, 2)) == (("r1", "r2"), ("r1",))
+
+
+def test_each_row_has_the_settings_that_its_steps_ask_for() -> None:
+    """A buffer that holds one commit, the format of an upgrade, and the shortest retention where it passes."""
+    wanted = {
+        "kafka5600-bug": ("0.11.0.0", {"offsets.load.buffer.size": "180"}),
+        "kafka8069-bug": ("2.1.1", {"inter.broker.protocol.version": "2.0"}),
+        "kafka13636-bug": ("3.1.0", {"offsets.retention.minutes": "1"}),
+    }
+    for spec, (version, own) in wanted.items():
+        found, _ = playable_run(spec, {}, Brokers(version), True)
+        settings = COORDINATORS.prepare(found.question, found.run, Brokers(version)).setting.brokers
+        known = {key: value for _, of_row in wanted.values() for key, value in of_row.items() if settings.get(key) == value}
+        assert known == own
 
 
 def test_a_run_is_shown_with_commits_in_logs_and_what_consumers_were_told() -> None:

@@ -40,6 +40,7 @@ class Rules:
     keeps_default_timestamps: bool = True
     spares_rebalancing: bool = True
     applies_markers_first: bool = True
+    strict_min_isr: bool = True
 
 
 class Offsets(NamedTuple):
@@ -185,9 +186,14 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                     yield w.node(f, log=leader.log, hw=hw)
 
 
+def under_min_isr(rules: Rules, w: World) -> bool:
+    """`Partition.isUnderMinIsr`; min.insync.replicas counts for no more than there are replicas."""
+    return len(w.isr) < min(rules.min_isr, rules.brokers)
+
+
 def high_watermarks(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
-        if not is_newest_leader(w, i) or len(w.isr) < min(rules.min_isr, rules.brokers):
+        if not is_newest_leader(w, i) or (rules.strict_min_isr and under_min_isr(rules, w)):
             continue
         isr = [w.nodes[r] for r in w.isr]
         held = [
@@ -296,8 +302,10 @@ def deferred_events(rules: Rules, w: World) -> Iterator[World]:
             continue
         if context.last_committed < me.hw <= context.last_written:
             after = w.context(i, last_committed=me.hw)
-            for record in context.replayed[context.last_committed : me.hw]:
-                after = answered(after, record)
+            # To 3.6 the high watermark goes on without enough replicas, and DelayedProduce then answers an error.
+            if rules.strict_min_isr or not under_min_isr(rules, w):
+                for record in context.replayed[context.last_committed : me.hw]:
+                    after = answered(after, record)
             yield after
 
 
@@ -373,7 +381,8 @@ def transactions(rules: Rules, w: World) -> Iterator[World]:
         if context is None or not has_room(rules, w, i):
             continue
         if memory(context).pending != commit:
-            if context.last_committed == context.last_written:
+            refused = under_min_isr(rules, w) and not rules.strict_min_isr
+            if context.last_committed == context.last_written and not refused:
                 yield transaction_over(w)
             continue
         there = any(kind in {"COMMIT", "ABORT"} and number == commit for kind, number in context.replayed)

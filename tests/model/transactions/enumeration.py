@@ -25,6 +25,7 @@ from tests.model.transactions.parties import (
     on_produce,
     put,
 )
+from tests.model.transactions.parties import told as after_id
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:
@@ -111,7 +112,7 @@ def end(rules: Rules, w: World, i: int, result: str) -> Iterator[World]:
         for doing, following in set(after_end(rules, me, result)):
             yield told.client(
                 i, doing=doing, txn=None, added=none, waiting=none, acked=none, next=following,
-                epoch=c.epoch if rules.v2 else me.epoch,
+                epoch=after_id(rules, c) if rules.v2 else me.epoch,
                 position=None if me.position is None or result == "Abort" else me.position + 1,
             )
     if rules.late_end and not w.mailed("end"):
@@ -157,7 +158,7 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
 
 def coordinate(rules: Rules, w: World) -> Iterator[World]:
     c = w.coordinator
-    if rules.timeouts and c.state == "Ongoing":
+    if rules.timeouts and c.state == "Ongoing" and not rules.is_max(c.epoch):
         as_it_is = replace(c, state="PrepareAbort", unmarked=c.members)
         yield replace(w, coordinator=abort_under_new_epoch(rules, c) if rules.timeout_bumps_epoch else as_it_is)
     if rules.coordinator_moves and (c.generation < rules.max_coordinator_epoch or not rules.max_coordinator_epoch):
@@ -167,7 +168,7 @@ def coordinate(rules: Rules, w: World) -> Iterator[World]:
     for p in c.unmarked:
         error, leader = on_marker(rules, w.leaders[p], c.epoch, c.generation, result)
         if error == OK:
-            yield replace(w, coordinator=on_marked(c, p), leaders=put(w.leaders, p, leader))
+            yield replace(w, coordinator=on_marked(rules, c, p), leaders=put(w.leaders, p, leader))
             if len(c.unmarked) == 1 and not rules.completion_noticed:
                 yield replace(w, coordinator=replace(c, unmarked=frozenset()), leaders=put(w.leaders, p, leader))
         if rules.late_marker and not w.mailed("marker"):

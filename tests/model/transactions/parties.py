@@ -44,6 +44,8 @@ class Rules:
     completion_noticed: bool = True
     pending_by_epoch: bool = True
     fence_takes_one_epoch: bool = True
+    last_epoch: int = 0
+    fence_rotates: bool = True
     adds_first: bool = True
     offsets: bool = False
     init_first: bool = True
@@ -51,6 +53,22 @@ class Rules:
     def is_offsets(self, p: int) -> bool:
         """Whether the partition is that of the group's offsets."""
         return self.offsets and p == self.partitions - 1
+
+    def number(self, epoch: int) -> int:
+        """An epoch's number under its producer id: ids follow one another, each with last_epoch + 2 numbers, as Short has."""
+        return epoch % (self.last_epoch + 2) if self.last_epoch and epoch != NONE else epoch
+
+    def exhausted(self, epoch: int) -> bool:
+        """`isProducerEpochExhausted`."""
+        return bool(self.last_epoch) and self.number(epoch) >= self.last_epoch
+
+    def is_max(self, epoch: int) -> bool:
+        """`Short.MAX_VALUE`, after which nothing comes under the same id."""
+        return bool(self.last_epoch) and self.number(epoch) == self.last_epoch + 1
+
+    def fresh(self, epoch: int) -> int:
+        """Epoch 0 of the next producer id."""
+        return epoch + self.last_epoch + 2 - self.number(epoch)
 
     @property
     def v2(self) -> bool:
@@ -65,6 +83,7 @@ class Coordinator:
     members: frozenset[int] = frozenset()
     unmarked: frozenset[int] = frozenset()
     generation: int = 0
+    next_id: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +147,10 @@ def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
 
 
 def abort_under_new_epoch(rules: Rules, c: Coordinator) -> Coordinator:
+    if rules.is_max(c.epoch):
+        return c  # IllegalStateException
+    if rules.exhausted(c.epoch) and rules.fence_rotates:
+        c = replace(c, next_id=True)
     fenced = replace(c, epoch=c.epoch + 1, last=NONE)
     ended_by_the_way_of_clients = rules.v2 and not rules.fence_takes_one_epoch
     newest = fenced.epoch + 1 if ended_by_the_way_of_clients else fenced.epoch
@@ -140,7 +163,8 @@ def on_init(rules: Rules, c: Coordinator, named: int) -> tuple[str, Coordinator]
     if c.state == "Ongoing":
         return AGAIN, abort_under_new_epoch(rules, c)
     if named in (NONE, c.epoch):
-        return OK, replace(c, state="Empty", epoch=c.epoch + 1, last=named)
+        newest = rules.fresh(c.epoch) if rules.exhausted(c.epoch) else c.epoch + 1
+        return OK, replace(c, state="Empty", epoch=newest, last=named)
     if named == c.last:
         return OK, replace(c, state="Empty")
     return FENCED, c
@@ -171,11 +195,16 @@ def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, 
         if c.state == f"Complete{result}":
             return OK, c
         return (AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
-    retried = c.epoch == epoch + 1
+    retried = c.epoch == epoch + 1 and not rules.is_max(epoch)
+    overflown = rules.exhausted(epoch) and not rules.is_max(epoch) and c.epoch == rules.fresh(epoch)
+    retried = retried or (overflown and c.state.startswith("Complete"))
     if c.state == "Ongoing":
         if epoch != c.epoch:
             return FENCED, c
-        return OK, replace(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
+        if rules.is_max(epoch):
+            return "UNKNOWN_SERVER_ERROR", c
+        ends = replace(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
+        return OK, replace(ends, next_id=rules.exhausted(epoch))
     if c.state.startswith("Prepare"):
         return (FENCED if not retried else AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
     if retried and c.state != "Empty":
@@ -183,15 +212,24 @@ def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, 
     if epoch != c.epoch:
         return FENCED, c
     if result == "Abort":
-        return OK, replace(c, state="CompleteAbort", epoch=c.epoch + 1)
+        if rules.is_max(epoch):
+            return "UNKNOWN_SERVER_ERROR", c
+        newest = rules.fresh(epoch) if rules.exhausted(epoch) else epoch + 1
+        return OK, replace(c, state="CompleteAbort", epoch=newest)
     return BAD_STATE, c
 
 
-def on_marked(c: Coordinator, p: int) -> Coordinator:
+def told(rules: Rules, c: Coordinator) -> int:
+    """The epoch that EndTxn answers with, that of the next id where there is one (`prepareComplete`)."""
+    return rules.fresh(c.epoch) if c.next_id else c.epoch
+
+
+def on_marked(rules: Rules, c: Coordinator, p: int) -> Coordinator:
     left = c.unmarked - {p}
     if left:
         return replace(c, unmarked=left)
-    return replace(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
+    done = replace(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
+    return replace(done, epoch=told(rules, c), next_id=False)
 
 
 # -- what a partition's leader answers --------------------------------------------------------------------------------------

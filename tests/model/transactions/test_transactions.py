@@ -72,6 +72,8 @@ QUICK = [
     Rules(transactions=1, offsets=True, init_first=False, completion_noticed=False),
     Rules(partitions=1, transactions=1, late_init=True, late_end=True, fence_takes_one_epoch=False),
     Rules(partitions=1, transactions=1, restarts=True),
+    Rules(partitions=1, producers=1, last_epoch=1, late_end=True, fence_rotates=False),
+    Rules(partitions=1, producers=1, last_epoch=1, late_init=True, late_end=True),
     Rules(
         producers=1, transactions=1, offsets=True, offsets_verified=False, late_produce=True, transaction_version=1,
         adds_first=False,
@@ -85,6 +87,10 @@ LARGER = [
     Rules(partitions=1, restarts=True, late_produce=True, transaction_version=1, verification=False),
     Rules(partitions=1, producers=1, restarts=True, late_init=True, late_add=True, transaction_version=1),
     Rules(partitions=1, transactions=1, restarts=True, max_producer_epoch=2),
+    Rules(partitions=1, producers=1, transactions=3, last_epoch=1, late_init=True, late_end=True, fence_rotates=False),
+    Rules(
+        partitions=1, transactions=1, last_epoch=1, late_init=True, late_produce=True, late_marker=True, fence_rotates=False
+    ),
     Rules(producers=1, completion_noticed=False, pending_by_epoch=False, late_marker=True),
     Rules(producers=1, late_marker=True, marker_retry_taken=False),
     Rules(**ALONE, **LATE, transaction_version=1),
@@ -195,6 +201,7 @@ def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers
 PAIRS = {
     "client_bumps_epoch": ("claims/txn-client-bump-keeps-apart", "answers/transactions-client-always-bumps"),
     "fence_takes_one_epoch": ("recoverable/kafka-19367", "recoverable/kafka-19367-one-epoch"),
+    "fence_rotates": ("recoverable/kafka-20090", "recoverable/kafka-20090-new-id"),
 }
 """By rule two specs that differ in it alone: without it something is violated, with it nothing is."""
 
@@ -324,6 +331,8 @@ def test_a_release_has_the_rules_that_came_with_it_or_before() -> None:
     defaults = {item.name: item.default for item in RULES}
     assert rules["latest"] == rules["4.4"] == rules["4.3"] == defaults
     assert {version for version in TRANSACTIONAL if not rules[version]["fence_takes_one_epoch"]} == {"4.0"}
+    stays = [version for version in TRANSACTIONAL if not rules[version]["fence_rotates"]]
+    assert (stays[0], stays[-1]) == ("4.0", TRANSACTIONAL[TRANSACTIONAL.index("4.3") - 1])
     bumps = [rules[version]["client_bumps_epoch"] for version in TRANSACTIONAL]
     assert bumps == [int(TRANSACTIONAL.index(version) >= TRANSACTIONAL.index("2.5")) for version in TRANSACTIONAL]
     assert all(change.source for change in HISTORY.changes)
