@@ -18,6 +18,7 @@ from acked.invariants.partition.lemmas.catalogue import (
     MACHINE_LEMMAS,
     MOVE_LEMMAS,
     PARTITION_LEMMAS,
+    READ_IN_PLACE,
     RECORDS_ASCEND,
     RETURN_LEMMAS,
 )
@@ -94,6 +95,7 @@ class Argument:
     machine died is another argument.
     With `is_exact` the reading is (`Reading`), as it must be of a protocol whose author nobody asks.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
+    A clause or promise in `like` says of something else what the named one says: what proves the one may prove the other.
     """
 
     clauses: tuple[Property, ...]
@@ -110,6 +112,7 @@ class Argument:
     inductive: tuple[str, ...] = ()
     of_steps: tuple[Property, ...] = ()
     is_exact: bool = False
+    like: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def provable(self) -> tuple[Property, ...]:
@@ -141,6 +144,10 @@ _PARTITION_SMALL = ((2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), 
 _PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
 """What an idempotent producer is promised besides, as long as it does not restart."""
+_CONSUMER_GOALS = ("ReadsStay",)
+"""What a consumer is promised besides."""
+_LIKE_ACKED = {READ_IN_PLACE.name: "AckedInPlace", "ReadsStay": "AckedRecordsSurvive"}
+"""What was read, in the place of what was acknowledged."""
 _PARTITION_FURTHER = ("LogMatching", "OneLeaderPerEpoch", "IsrHasLeader", "LeaderHwStays")
 """What follows from its lemmas as well."""
 
@@ -249,7 +256,9 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
         given = _given(protocol, switches)
         is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
         is_one_producer = is_idempotent and not given[settings.producer_restarts.name]
-        goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
+        reads = given[settings.consumer.name] != settings.NO_CONSUMER
+        more = (*(_IDEMPOTENCE_GOALS if is_one_producer else ()), *(_CONSUMER_GOALS if reads else ()))
+        goals = (*_PARTITION_GOALS, *more)
         # Epochs by rank have no place where elections are bounded by an unknown number.
         ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
         lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
@@ -261,7 +270,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             besides[max_controller_epoch.name] = 2
             least[max_controller_epoch.name] = 1
         return Argument(
-            (*lemmas, *((RECORDS_ASCEND,) if is_idempotent else ())),
+            (*lemmas, *((RECORDS_ASCEND,) if is_idempotent else ()), *((READ_IN_PLACE,) if reads else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
             tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
@@ -272,6 +281,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
             tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
+            like=_LIKE_ACKED if reads else {},
         )
     if protocol.state is KraftState:
         given = _given(protocol, switches)

@@ -39,7 +39,9 @@ OF_AUDITS: dict[FaultClass, str] = {
     FaultClass.CLEAN: "clean", FaultClass.OUTSIDE: "outside-isr", FaultClass.SESSIONS: "clean,zombies",
     FaultClass.MOVES: "clean,moves", FaultClass.MACHINE: "one-machine",
 }  # fmt: skip
-ASKED: dict[Kept, str] = {Kept.ACKED: "loss", Kept.ONCE: "duplicates", Kept.ORDER: "reordering"}
+ASKED: dict[Kept, tuple[str, ...]] = {
+    Kept.ACKED: ("loss", "vanishing"), Kept.ONCE: ("duplicates",), Kept.ORDER: ("reordering",),
+}  # fmt: skip
 """What audits call faults and promises."""
 NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+)( with zombies)?)?\)")
 """What the text of a lemma says of its absence: which step breaks what, with how many brokers, offsets and records."""
@@ -131,8 +133,9 @@ def proved() -> str:
     found: dict[str, dict[str, list[str]]] = {}
     for cell in cells():
         if cell.verdict is ReleaseVerdict.PROVED and cell.release[0] != LATEST:
-            by_faults = found.setdefault(ASKED[cell.promise], {})
-            by_faults.setdefault(OF_AUDITS[cell.faults], []).append(" ".join(cell.release))
+            for question in ASKED[cell.promise]:
+                by_faults = found.setdefault(question, {})
+                by_faults.setdefault(OF_AUDITS[cell.faults], []).append(" ".join(cell.release))
     rows = (f' "{promise}": {{\n  ' + ",\n  ".join(f'"{name}": {json.dumps(of)}' for name, of in by_faults.items()) + "}"
             for promise, by_faults in found.items())  # fmt: skip
     return "{\n" + ",\n".join(rows) + "\n}\n"

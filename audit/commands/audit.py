@@ -164,7 +164,8 @@ def _audit(
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
     absent = [name for _, part in parts for name in left_out(part, groups)]
-    view = _view(audited, required, absent, cache)
+    is_summary = output.form == "text" and not output.full and wanted.pages is None
+    view = _view(audited, required, absent, cache, is_told=not is_summary)
     verdict = worst_of_groups(audited, required)
     if policy is not None:
         judged = judge(policy, audited, date.today(), is_whole=not wanted.each and cluster.topic is None)
@@ -211,12 +212,12 @@ def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: 
 
 
 def _view(
-    audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
+    audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None, is_told: bool
 ) -> View:
     """The audit of one group as it is, of several with their table; so is that of one which has a name, as with --each."""
     is_alone = len(audited) == 1 and not audited[0].group.unit
     alone = view_of(audited[0], required, cache) if is_alone else None
-    return topics_view(audited, required, left_out, cache) if alone is None else alone
+    return topics_view(audited, required, left_out, cache, is_told) if alone is None else alone
 
 
 def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int:

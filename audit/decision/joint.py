@@ -6,8 +6,8 @@
   a consumer makes the steps of the one without, and reads besides; what is lost, and in how many steps, is the same.
 - Duplicates and writes of an idempotent producer: both have one record, and writes are asked about with the larger log.
 
-A shared search ends once all its properties are violated, and has the states of both for its bound. Where one meets it, a
-proof for all constants may decide.
+A shared search ends once all its properties are violated, and has the states of both for its bound. What a proof for all
+constants decides is not searched where answers that ship count, else a proof decides where a search meets its bound.
 """
 
 from __future__ import annotations
@@ -70,7 +70,11 @@ class Searches:
         if not wanted:
             return
         shared = join(wanted)
-        open_ = self._search(wanted, shared)
+        for task in wanted:
+            if self.cache is not None and self.cache.ships and is_proved(task) and self.cache.get(shared[task]) is None:
+                self._known[task] = Decided(task, _PROVED)
+        left = [task for task in wanted if task not in self._known]
+        open_ = self._search(left, join(left))
         # Its own bound allows more than the shared search had for it.
         self._search(open_, {task: task for task in open_})
 
@@ -174,9 +178,10 @@ def _wants_its_own(task: Task, search: Task, outcome: Outcome | None) -> bool:
 
 # -- what a proof says where a search met its bound ---------------------------------------------------------------------
 
-# `proved.json` has, of docs/releases.json, the releases and the faults under which no record is lost, doubled or out of
-# order, for any number of brokers, offsets, records and elections. A question is covered if it has the rules of such a
-# release, the same of what users configure, and nothing more going wrong: what may happen and does not is as if it could not.
+# `proved.json` has, of docs/releases.json, the releases and the faults under which no record is lost, read and gone, doubled
+# or out of order, for any number of brokers, offsets, records and elections. A question is covered if it has the rules of a
+# release of these, the same of what users configure, and nothing more going wrong: what may happen and does not is as if it
+# could not.
 
 _CONFIGURED: Mapping[str, int] = {
     settings.acks.name: settings.ACKS_ALL, settings.unclean_election.name: 0, settings.retries.name: 1,
@@ -193,6 +198,9 @@ _MAY_BE_LESS = frozenset(
 _CRASHES = (settings.crashes.name, settings.lossy_crashes.name, settings.kills.name)
 _LEAST_IN_SYNC = 2
 """Replicas, and of them in sync, where one machine may die: with fewer nothing is proved."""
+
+_PROVED = Outcome(Verdict.HOLDS, StopReason.MAX_STATES, 0, 0, 0, {}, (), {}, 0.0, "")
+"""Of a question of which no state was looked at."""
 
 _PROMISES = {question.property: question.asked for question in QUESTIONS}
 
@@ -215,6 +223,10 @@ def is_proved(task: Task) -> bool:
         return False
     asked = dict(task.asked.constants)
     promise = _PROMISES.get(task.asked.properties[0])
+    if asked[settings.min_insync_replicas.name] > asked[settings.replicas.name]:
+        return False  # A search says that nothing is accepted, which is no promise that is kept.
+    if promise is AuditQuestion.VANISHING and asked[settings.consumer.name] != settings.FROM_LEADER:
+        return False
     return promise is not None and any(_covers(cell, asked) for cell in _cells().get(promise, ()))
 
 

@@ -130,7 +130,7 @@ class Kept(Enum):
 
 
 _GOALS: Mapping[Kept, tuple[str, ...]] = {
-    Kept.ACKED: ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr"),
+    Kept.ACKED: ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr", "ReadsStay"),
     Kept.ONCE: ("NoDuplicates",),
     Kept.ORDER: ("NoReordering",),
 }
@@ -320,7 +320,7 @@ def prove_cell(
         subject = f"{' '.join(release)}: {done}: {result.subject}: {result.clause}"
         work.tell(subject, result.verdict.value, result.seconds)
 
-    switches = switches_of(release, *faults)
+    switches = switches_of(release, *faults) | ({"consumer": settings.FROM_LEADER} if "ReadsStay" in wanted else {})
     proof = prove_all_constants(partition, work.limits, options, (), tell, switches)
     if proof.interrupted:
         raise KeyboardInterrupt

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from acked.audit.clusters.several import Audited, Hinge
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
@@ -14,7 +14,7 @@ from acked.audit.decision.joint import is_by_proof
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import Contexts, Deployment, span
 from acked.audit.decision.settings import Configuration, SettingValue
-from acked.audit.reports.telling import HEADS, SHORT, story_of
+from acked.audit.reports.telling import HEADS, SHORT, Tell, told
 from acked.audit.reports.transactional import transactions_view
 from acked.audit.reports.view import (
     FORMAT,
@@ -36,7 +36,6 @@ from acked.audit.reports.view import (
     SettingView,
     TurnView,
     ValueView,
-    document_of,
 )
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
@@ -44,7 +43,6 @@ from acked.cluster.vocabulary.entry import IMAGE, OLDEST, REPLICATION_FACTOR, ST
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
 from acked.model.language.telling import says_list
-from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
 _HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED,
@@ -71,19 +69,22 @@ _NO = {
 """What the answers yes and no to a question say."""
 
 
-def view_of(one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None = None) -> AuditView | None:
+def view_of(
+    one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None = None, is_told: bool = True
+) -> AuditView | None:
     """The audit of a group of topics, with what hangs on controllers and on the way of an upgrade; None if it was not asked.
 
-    What happens in a run is told once and kept in the cache.
+    What happens in a run is told once and kept in the cache; unless `is_told`, of a summary, it is left out.
     """
     if one.audit is None or one.contexts is None:
         return None
-    found = _audit_view(one.audit, required, one.contexts, cache, one.group.topics)
+    tell: Tell = partial(told, cache) if is_told else lambda answer: None
+    found = _audit_view(one.audit, required, one.contexts, tell, one.group.topics)
     return verdict_with(apply_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
 
 
 def _audit_view(
-    audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts, cache: ResultCache | None, topics: tuple[str, ...]
+    audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts, tell: Tell, topics: tuple[str, ...]
 ) -> AuditView:
     configuration = audit.configuration
     return AuditView(
@@ -107,7 +108,7 @@ def _audit_view(
         findings=tuple(FindingView(one.rule, one.level, one.text, *_place(one.entry)) for one in configuration.findings),
         passed_over=tuple(PassedOverView(_name_of(one), *_place(one)) for one in _passed_over(audit)),
         advice=audit.is_advised,
-        answers=_tell_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
+        answers=_tell_once(_answer(configuration, answer, audit, tell) for answer in audit.answers),
         recommended=_recommendation(audit),
         warnings=audit.warnings,
         transactions=transactions_view(audit.transactions),
@@ -282,7 +283,7 @@ def _tell_once(answers: Iterable[AnswerView]) -> tuple[AnswerView, ...]:
 # -- answers ------------------------------------------------------------------------------------------------------------
 
 
-def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: ResultCache | None) -> AnswerView:
+def _answer(configuration: Configuration, answer: Answer, audit: Audit, tell: Tell) -> AnswerView:
     outcome, advice, question = answer.outcome, answer.advice, answer.question
     is_asked_elsewhere = not answer.decides or question.asked in audit.everywhere
     is_here_only = any(not refused for _, refused in audit.others) and not is_asked_elsewhere
@@ -301,8 +302,8 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: R
         constants=dict(answer.task.asked.constants),
         distinct_states=None if outcome is None else outcome.distinct_states,
         nothing_accepted=answer.is_empty,
-        story=_story(answer, cache),
-        elsewhere=tuple(_elsewhere(answer, cache)),
+        story=tell(answer),
+        elsewhere=tuple(_elsewhere(answer, tell)),
         tried=None if advice is None else _words(advice.tried),
         causes=None if advice is None else tuple(_cause(question.asked, configuration, item) for item in advice.causes),
         no_cause=None if advice is None or advice.causes else no_cause_in_words(advice.tried, advice.undecided),
@@ -315,19 +316,6 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: R
 
 def _words(changes: Iterable[SettingsChange]) -> tuple[str, ...]:
     return tuple(change.words for change in changes)
-
-
-def _story(answer: Answer, cache: ResultCache | None) -> TraceSentences | None:
-    """What happens, in words, from the cache if that has it; runs with the same actions are one story."""
-    if answer.story is None or cache is None:
-        return story_of(answer.task, answer.story)
-    parts = (json.dumps(answer.task.document(), sort_keys=True), repr((answer.story.property, answer.story.states)))
-    known = cache.recall("told", *parts)
-    if isinstance(known, dict):
-        return TraceSentences(known["property"], known["happened"], tuple(known["steps"]), tuple(known["actions"]))
-    told = story_of(answer.task, answer.story)
-    cache.keep("told", document_of(told), *parts)
-    return told
 
 
 def answer_in_words(answer: Answer) -> str:
@@ -346,7 +334,7 @@ def answer_in_words(answer: Answer) -> str:
     return f"{empty}: every reachable state was seen ({plural(outcome.distinct_states, 'state')}; {answer.bounds})"
 
 
-def _elsewhere(answer: Answer, cache: ResultCache | None) -> Iterator[ElsewhereView]:
+def _elsewhere(answer: Answer, tell: Tell) -> Iterator[ElsewhereView]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
     for reply in AuditVerdict:
         group = [item for item in answer.elsewhere if item.reply is reply]
@@ -361,7 +349,7 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> Iterator[ElsewhereV
         elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {answer_in_words(group[0])}"
         contexts = tuple(ContextView(item.context.release.name, item.context.plane) for item in group)
-        yield ElsewhereView(reply, contexts, text, None if told_of is None else _story(told_of, cache))
+        yield ElsewhereView(reply, contexts, text, None if told_of is None else tell(told_of))
 
 
 # -- advice -------------------------------------------------------------------------------------------------------------

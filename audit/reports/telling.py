@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
+from acked.audit.decision.audit import Answer
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.reports.console import Console, glyphs_of, put_paragraph
 from acked.reports.escaping import md_text
@@ -29,6 +33,23 @@ SHORT = {
 def story_of(task: Task | None, found: FoundViolation | None) -> TraceSentences | None:
     """What happens in the run that shows a yes, in words; None where there is none."""
     return None if task is None or found is None else sentences_of(task, found)
+
+
+Tell = Callable[[Answer], TraceSentences | None]
+"""What happens in the run of an answer, in words; None where there is none, or nobody asks."""
+
+
+def told(cache: ResultCache | None, answer: Answer) -> TraceSentences | None:
+    """What happens, in words, from the cache if that has it; runs with the same actions are one story."""
+    if answer.story is None or cache is None:
+        return story_of(answer.task, answer.story)
+    parts = (json.dumps(answer.task.document(), sort_keys=True), repr((answer.story.property, answer.story.states)))
+    known = cache.recall("told", *parts)
+    if isinstance(known, dict):
+        return TraceSentences(known["property"], known["happened"], tuple(known["steps"]), tuple(known["actions"]))
+    made = sentences_of(answer.task, answer.story)
+    cache.keep("told", asdict(made), *parts)
+    return made
 
 
 def signs(console: Console) -> Mapping[AuditVerdict, str]:

@@ -37,16 +37,18 @@ _NAMED = 3
 """Topics that the table names; the document has them all."""
 
 def topics_view(
-    audited: Sequence[Audited], required: Sequence[AuditQuestion], left_out: Sequence[str], cache: ResultCache | None = None
-) -> TopicsView:
+    audited: Sequence[Audited], required: Sequence[AuditQuestion], left_out: Sequence[str], cache: ResultCache | None = None,
+    is_told: bool = True,
+) -> TopicsView:  # fmt: skip
     """All groups, the worst first, each with its own audit."""
-    groups = tuple(_group(number, one, required, cache) for number, one in enumerate(audited, 1))
+    views = [view_of(one, required, cache, is_told) for one in audited]
+    groups = tuple(_group(at, one, view, required) for at, (one, view) in enumerate(zip(audited, views, strict=True), 1))
     verdict = worst_of_groups(audited, required)
     words = _verdict_in_words(groups, verdict)
     return TopicsView(TOPICS_FORMAT, tuple(required), verdict, words, groups, tuple(left_out))
 
 
-def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None) -> GroupView:
+def _group(number: int, one: Audited, audit: AuditView | None, required: Sequence[AuditQuestion]) -> GroupView:
     group = one.group
     values = None if one.audit is None else one.audit.configuration.values
     return GroupView(
@@ -60,7 +62,7 @@ def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: 
         acks=None if values is None else values[keys.ACKS].value,
         verdict=one.worst(required),
         refusal=one.refusal or None,
-        audit=view_of(one, required, cache),
+        audit=audit,
         unit=group.unit or None,
         unread=group.is_unread,
     )

@@ -24,7 +24,14 @@ from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, 
 from acked.checker.allconstants.own import own_argument
 from acked.checker.allconstants.texts import WAYS, text_name
 from acked.checker.question.result import Verdict
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, add_older_sets, shipped_file
+from acked.checker.solver.lemma_sets import (
+    Core,
+    CoreFile,
+    StepCounterexample,
+    add_older_sets,
+    add_sets_alike,
+    shipped_file,
+)
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask, OwnClauses
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS
@@ -313,7 +320,7 @@ def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
     given = CoreFile.load(shipped_file(argument)) if options.cores is None else options.cores
     # A user's file may name ways that there are not, and no hint decides whether a proof is found.
     named = {key: core for key, core in given.cores.items() if 0 <= core.way < len(WAYS)}
-    return add_older_sets(CoreFile(given.fingerprint, named), argument)
+    return add_sets_alike(add_older_sets(CoreFile(given.fingerprint, named), argument), argument)
 
 
 def _decide(

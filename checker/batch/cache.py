@@ -41,6 +41,11 @@ class ResultCache:
         self._engine = f"{version} {sources_hash(('base', 'checker'))}"
         self._model = f"{version} {sources_hash(('base', 'model', 'invariants', 'checker'))}"
 
+    @property
+    def ships(self) -> bool:
+        """Whether answers that ship count."""
+        return self._shipped is not None
+
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
         shipped = None if self._shipped is None else self._shipped.get(task)

@@ -30,10 +30,10 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.tracings import Tracings
 
 _FORMAT = "acked-shipped/1"
-_TRACED = ("model/formulas", "model/language", "model/partition", "invariants/partition", "checker/question", "checker/spec",
-           "checker/symmetry")  # fmt: skip
-_TRACED_ALONE = ("model/ranks.py", "invariants/property.py", "invariants/quantifiers.py")
-"""Sources that make expressions of a question about `partition`, folders and modules: no other protocol's rules."""
+_TRACED = ("model/formulas", "model/language", "model/partition", "checker/question", "checker/spec", "checker/symmetry")
+_TRACED_ALONE = ("model/ranks.py", "invariants/property.py", "invariants/quantifiers.py", "invariants/partition/clients.py",
+                 "invariants/partition/properties.py", "invariants/partition/writes.py")  # fmt: skip
+"""Sources that make expressions of a question about `partition`, folders and modules: no other's rules, no lemmas."""
 
 _PRINT = 32
 """Digits of a fingerprint that are kept."""

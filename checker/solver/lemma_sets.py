@@ -30,6 +30,17 @@ def add_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
     return CoreFile(known.fingerprint, {**known.cores, **older.cores})
 
 
+def add_sets_alike(known: CoreFile, argument: Argument) -> CoreFile:
+    """Known lemma sets, and for what is `like` something else the sets of that, with names exchanged."""
+    name_of = {other: name for name, other in argument.like.items()}
+    made = {}
+    for key, core in known.cores.items():
+        subject, _, clause = key.partition("|")
+        if clause in name_of:
+            made[f"{subject}|{name_of[clause]}"] = Core(tuple(name_of.get(one, one) for one in core.lemmas), core.way)
+    return CoreFile(known.fingerprint, {**made, **known.cores})
+
+
 def shipped_sets(protocol: Protocol) -> CoreFile:
     """The lemma sets that ship for a protocol; none if no argument for all constants is known of it."""
     argument = argument_of(protocol)

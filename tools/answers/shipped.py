@@ -85,6 +85,9 @@ def in_words(case: Case) -> str:
 class Kept:
     """What ships and what was searched since, in a file of lines, in place of the cache of answers."""
 
+    ships = True
+    """So what a proof decides is not searched."""
+
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.answers: dict[Task, Outcome] = {}

@@ -44,3 +44,6 @@ CONTROLLER_LEMMAS: tuple[Property, ...] = (
 
 RECORDS_ASCEND = basis.records_ascend
 """What the promises of an idempotent producer need besides; nothing above needs it."""
+
+READ_IN_PLACE = commits.read_in_place
+"""What a consumer's reads need besides; nothing above needs it."""

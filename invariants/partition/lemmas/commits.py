@@ -211,15 +211,25 @@ def acked_in_place(s: State) -> Bool:
     Without it ElectLeader breaks AckedRecordsInIsr (2, 1, 1).
     """
 
-    def is_placed(i: RecordId, o: Offset) -> Bool:
-        there = every_heeded(s, lambda a: s.log[a].has(o) & (s.log[a].at(o).id == i))
-        alike = every_heeded(s, lambda a: every_heeded(s, lambda b: s.log[a].same_record_at(s.log[b], o)))
+    return every(RecordId, lambda i: implies(s.producer.status[i] == ACKED, some(Offset, lambda o: _is_placed(s, i, o))))
 
-        def is_known(leader: Replica) -> Bool:
-            own = s.broker[leader].leader_epoch
-            of_own = some(Replica, lambda a: is_heeded(s, a) & (own == s.log[a].at(o).epoch))
-            return implies(leads_in_newest_epoch(s, leader) & of_own, is_behind_leader(s, leader, o))
 
-        return there & alike & every(Replica, is_known)
+def _is_placed(s: State, i: RecordId, o: Offset) -> Bool:
+    there = every_heeded(s, lambda a: s.log[a].has(o) & (s.log[a].at(o).id == i))
+    alike = every_heeded(s, lambda a: every_heeded(s, lambda b: s.log[a].same_record_at(s.log[b], o)))
 
-    return every(RecordId, lambda i: implies(s.producer.status[i] == ACKED, some(Offset, lambda o: is_placed(i, o))))
+    def is_known(leader: Replica) -> Bool:
+        own = s.broker[leader].leader_epoch
+        of_own = some(Replica, lambda a: is_heeded(s, a) & (own == s.log[a].at(o).epoch))
+        return implies(leads_in_newest_epoch(s, leader) & of_own, is_behind_leader(s, leader, o))
+
+    return there & alike & every(Replica, is_known)
+
+
+@lemma("what a consumer has read every heeded broker holds", "AckedInPlace, of what was read")
+def read_in_place(s: State) -> Bool:
+    """Where a consumer read, every heeded broker holds what it read, and the newest leader knows that if it is of its epoch.
+
+    Whoever read below a high watermark read what is committed. Without it BecomeLeader breaks ReadsStay (2, 1, 1).
+    """
+    return every(Offset, lambda o: implies(s.consumer.offset == o, _is_placed(s, s.consumer.record, o)))

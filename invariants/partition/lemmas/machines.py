@@ -10,7 +10,7 @@ from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma
 from acked.model.language.quantify import every, implies, ite, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
-from acked.model.partition.rules.settings import alter_bumps_epoch, leadership_moves, shrink_bumps_epoch, zombies
+from acked.model.partition.rules.settings import alter_bumps_epoch, consumer, leadership_moves, shrink_bumps_epoch, zombies
 from acked.model.partition.state import ACKED, RecordId, Replica, State
 
 
@@ -62,4 +62,6 @@ def somebody_is_left(s: State) -> Bool:
     one = some(Replica, lambda r: is_named(r) & ~s.killed.contains(r))
     nothing = every(Replica, lambda r: (s.broker[r].hw == 0) & ~(presumes_leadership(s, r) & may_commit(s, r)))
     nothing &= every(RecordId, lambda i: ~(s.producer.status[i] == ACKED))
+    if consumer.value:
+        nothing &= s.consumer.offset.is_none
     return nothing | ite(s.lossy_left > 0, two, one)

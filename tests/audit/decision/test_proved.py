@@ -21,7 +21,8 @@ from tests.audit.reading import gather
 from tools.proofs import PROVED, proved
 
 SAFE = {"replication.factor": "3", "min.insync.replicas": "2", "acks": "all", "enable.idempotence": "true"}
-LOSS, ORDER = AuditQuestion.LOSS, AuditQuestion.REORDERING
+LOSS, ORDER, READS = AuditQuestion.LOSS, AuditQuestion.REORDERING, AuditQuestion.VANISHING
+RACKS = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 def asked(question: AuditQuestion, faults: str, version: str = "4.1", plane: str = "kraft", **other: str) -> Task:
@@ -40,7 +41,8 @@ def test_audits_take_what_the_table_of_releases_has() -> None:
     (LOSS, "clean", "3.9.1", "kraft"), (LOSS, "none,zombies", "4.1", "kraft"), (LOSS, "none,zombies", "4.4", "kraft"),
     (LOSS, "one-machine", "4.4", "kraft"), (LOSS, "clean,zombies", "3.7", "zookeeper"), (LOSS, "outside-isr", "3.6", "kraft"),
     (ORDER, "none,zombies", "3.9.1", "kraft"), (ORDER, "one-machine", "4.1", "kraft"),
-    (AuditQuestion.DUPLICATES, "none,zombies", "4.4", "kraft"),
+    (AuditQuestion.DUPLICATES, "none,zombies", "4.4", "kraft"), (READS, "none,zombies", "4.4", "kraft"),
+    (READS, "one-machine", "4.1", "kraft"),
 ])  # fmt: skip
 def test_what_is_proved_of_a_release_covers_its_questions(
     question: AuditQuestion, faults: str, version: str, plane: str
@@ -56,7 +58,9 @@ def test_what_is_proved_of_a_release_covers_its_questions(
     (LOSS, "one-machine", "4.1", {"replication_factor": "1", "min_insync_replicas": "2"}),
     (LOSS, "one-lossy", "4.1", {}), (LOSS, "lossy", "4.1", {}), (LOSS, "empty-disk", "4.1", {}),
     (LOSS, "none,moves", "4.4", {}), (LOSS, "clean,producer-restart", "4.1", {}), (LOSS, "clean", "2.8.0", {}),
-    (AuditQuestion.VANISHING, "none,zombies", "4.1", {}), (AuditQuestion.WRITES, "clean", "4.1", {}),
+    (READS, "none,zombies", "4.1", {"replica_selector_class": RACKS, "client_rack": "a"}),
+    (READS, "one-machine", "3.9.1", {}),
+    (LOSS, "clean", "3.6", {"min_insync_replicas": "4"}), (AuditQuestion.WRITES, "clean", "4.1", {}),
 ])  # fmt: skip
 def test_no_proof_covers_what_goes_beyond_it(
     question: AuditQuestion, faults: str, version: str, other: dict[str, str]
@@ -79,6 +83,26 @@ def test_a_search_that_met_its_bound_is_decided_by_the_proof_and_says_so() -> No
         assert (found.verdict, found.stopped, is_by_proof(found)) == (Verdict.HOLDS, StopReason.MAX_STATES, True)
         assert (DecidedBy.of(found), DecidedBy.of(raw)) == (DecidedBy.PROOF, DecidedBy.SEARCH)
         assert with_proof(replace(bounded, asked=replace(bounded.asked, properties=("ReadsStay",))), raw) == raw
+
+
+class Ships:
+    """A cache with answers that ship, and none of what is asked."""
+
+    ships = True
+
+    def __init__(self) -> None:
+        self.put: list[Task] = []
+
+    def get(self, task: Task) -> None:
+        return None
+
+
+def test_what_is_proved_is_not_searched_where_answers_that_ship_count() -> None:
+    tasks = [asked(question, "none,zombies") for question in (LOSS, ORDER, READS)]
+    searches = Searches(lambda *_: pytest.fail("a search"), Ships())
+    searches.decide(tasks)
+    found = [searches[task].outcome for task in tasks]
+    assert [(one.verdict, is_by_proof(one), one.distinct_states) for one in found if one] == [(Verdict.HOLDS, True, 0)] * 3
 
 
 @pytest.mark.slow

@@ -28,7 +28,15 @@ from acked.checker.allconstants.proof import (
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, add_older_sets, shipped_file, shipped_sets
+from acked.checker.solver.lemma_sets import (
+    Core,
+    CoreFile,
+    StepCounterexample,
+    add_older_sets,
+    add_sets_alike,
+    shipped_file,
+    shipped_sets,
+)
 from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas.catalogue import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
@@ -122,6 +130,21 @@ def test_an_action_that_cannot_happen_under_these_rules_leaves_nothing_out(
     screen = StringIO()
     print_all_constants(Console(file=screen, width=200), partition, made, (), 0.0, covering_argument(partition, asked))
     assert ("FetchDiverging cannot happen: who has truncated" in screen.getvalue()) is ("FetchDiverging" not in vacuous)
+
+
+def test_what_was_read_is_proved_with_the_sets_of_what_was_acknowledged() -> None:
+    """`ReadInPlace` says of a read what `AckedInPlace` says of an acknowledged record, and so needs the same lemmas."""
+    argued = argument(consumer=1)
+    assert {item.name for item in argued.clauses} - {item.name for item in argument().clauses} == {"ReadInPlace"}
+    known = add_sets_alike(SHIPPED, argued).cores
+    alike = {key: core for key, core in SHIPPED.cores.items() if key.endswith("|AckedInPlace")}
+    assert len(alike) > 15
+    for key, core in alike.items():
+        lemmas = tuple(name.replace("AckedInPlace", "ReadInPlace") for name in core.lemmas)
+        assert known[key.replace("AckedInPlace", "ReadInPlace")] == Core(lemmas, core.way)
+    assert known["promises|ReadsStay"].lemmas == ("QuorumIsrHasLeader", "ReadInPlace")
+    assert known.items() >= SHIPPED.cores.items()
+
 
 
 def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:

@@ -19,7 +19,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition.lemmas import commits, words
-from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS, READ_IN_PLACE, RECORDS_ASCEND
 from acked.invariants.partition.lemmas.words import every_electable, is_electable, leads_in_newest_epoch, may_commit
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
@@ -185,6 +185,18 @@ def test_records_are_there_once_and_in_order_by_a_lemma_more(action: str) -> Non
     for lemmas, expected in (((), {item.name for item in promises}), ((RECORDS_ASCEND,), set())):
         instance = latest(TWO, STALE, {"retries": True, "idempotence": True})
         question = Question(only(action, instance) if action else instance, promises)
+        result = prove_by_induction(question, (*PARTITION_LEMMAS, *lemmas), LIMITS, InductionOptions(every_claim=True))
+        assert set().union(*broken(result).values()) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["BecomeLeader", pytest.param("", id="every action", marks=pytest.mark.long)])
+def test_what_a_consumer_read_stays_by_a_lemma_more(action: str) -> None:
+    """Without ReadInPlace a step of a new leader breaks ReadsStay; with it no step does, whoever is read from."""
+    promise = properties_of(partition)["ReadsStay"]
+    for consumer, lemmas, expected in (("leader", (), {"ReadsStay"}), ("followers", (READ_IN_PLACE,), set())):
+        instance = latest(SMALL, STALE, {"consumer": consumer})
+        question = Question(only(action, instance) if action else instance, (promise,))
         result = prove_by_induction(question, (*PARTITION_LEMMAS, *lemmas), LIMITS, InductionOptions(every_claim=True))
         assert set().union(*broken(result).values()) == expected
 
