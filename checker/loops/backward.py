@@ -7,8 +7,8 @@ Each lists what it finds in rows of three numbers and returns how many there are
 
 from __future__ import annotations
 
-from acked.checker.loops import slots
-from acked.checker.loops.expansion import batches, deal, evaluate, fill_group, fire_each, represent
+from acked.checker.loops import formulas, slots
+from acked.checker.loops.expansion import batches, deal, evaluate, fill_group, fire, fire_each, represent
 from acked.checker.loops.language import P64, U64, at, copy, p16, p64
 from acked.checker.loops.slots import W
 from acked.checker.loops.table import differ, hash_rest, hash_state
@@ -135,8 +135,8 @@ def list_missing(
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, differ,
-    fill_group, deal, represent, evaluate, batches, fire_each, put_row, list_violating, list_bad_steps, list_sources,
+    *formulas.FUNCTIONS, hash_rest, hash_state, differ,
+    fill_group, deal, represent, fire, evaluate, batches, fire_each, put_row, list_violating, list_bad_steps, list_sources,
     fill_slots, keep_steps, is_kept, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.loops import growth, slots, table
+from acked.checker.loops import formulas, growth, slots, table
+from acked.checker.loops.formulas import decide, fire_formulas
 from acked.checker.loops.language import (
     P16,
     P64,
@@ -28,7 +29,7 @@ from acked.checker.loops.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.loops.slots import COMPRESSES, W
+from acked.checker.loops.slots import COMPRESSES, INTERPRETS, W
 from acked.checker.loops.table import differ, find_state, hash_all, home_of, insert, less
 from acked.checker.question.plan import BATCH
 
@@ -122,20 +123,26 @@ def represent(context: P64, states: P64, n: U64) -> None:
         call(context[slots.REPRESENT], states, (n + slots.GROUP - 1) // slots.GROUP)
 
 
+def fire(context: P64, action: U64, here: P64, picked: P16, m: U64, out: P64) -> U64:
+    """Fires an action in the m listed states of a batch whose guards stand in ROWS; the union of its checks that failed."""
+    if INTERPRETS and context[slots.PROGRAM] != 0 and p64(context[slots.PROGRAM])[formulas.ACTIONS + action] != 0:
+        return fire_formulas(context, action, here, picked, m, out)
+    return call(p64(context[slots.FIRES])[action], here, picked, m, out, p64(context[slots.FLAGS]))
+
+
 def fire_all(context: P64, here: P64, n: U64) -> U64:
     """Fires every enabled action of a batch whose guards stand in ROWS; returns the number of candidates in OUT."""
     rows = p64(context[slots.ROWS])
     picked = p16(context[slots.LIST])
     out = p64(context[slots.OUT])
     acts = p16(context[slots.ACTS])
-    fires = p64(context[slots.FIRES])
     enabled = p64(context[slots.ENABLED])
     total = 0
     for k in range(context[slots.ACTIONS]):
         m = deal(at(rows, k * (BATCH // 64)), n, picked)
         if m != 0:
             enabled[k] += m
-            if call(fires[k], here, picked, m, at(out, total * W), p64(context[slots.FLAGS])):
+            if fire(context, k, here, picked, m, at(out, total * W)):
                 note_steps(context, here, k, m)
             for j in range(m):
                 acts[total + j] = k
@@ -153,7 +160,10 @@ def evaluate(context: P64, here: P64, n: U64) -> None:
         copy(p64(context[slots.OUT]), here, n * W)
         here = p64(context[slots.OUT])
     call(context[slots.UNPACK], here, columns, blocks)
-    call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), blocks)
+    if INTERPRETS and context[slots.PROGRAM] != 0:
+        decide(context)
+    else:
+        call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), blocks)
 
 
 def batches(context: P64, begin: U64, end: U64) -> Iterator[tuple[U64, U64]]:
@@ -175,11 +185,10 @@ def fire_each(context: P64, here: P64, n: U64) -> Iterator[tuple[U64, U64, U64]]
     rows = p64(context[slots.ROWS])
     picked = p16(context[slots.LIST])
     out = p64(context[slots.OUT])
-    fires = p64(context[slots.FIRES])
     for k in range(context[slots.ACTIONS]):
         m = deal(at(rows, k * (BATCH // 64)), n, picked)
         if m != 0:
-            failed = call(fires[k], here, picked, m, out, p64(context[slots.FLAGS]))
+            failed = fire(context, k, here, picked, m, out)
             represent(context, out, m)
             yield k, m, failed
 
@@ -313,8 +322,8 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
 
 
 COMMON = (
-    insert_out, insert_deferred, fill_group, deal, note_states, note_source, note_steps, represent, fire_all,
-    evaluate, batches, fire_each, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
+    *formulas.FUNCTIONS, insert_out, insert_deferred, fill_group, deal, note_states, note_source, note_steps, represent, fire,
+    fire_all, evaluate, batches, fire_each, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
     find_source,
 )  # fmt: skip
 """What is the same for both kinds of table."""

@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import NoReturn, TypeVar
 
 U64 = int
+KINDS = ("and", "andn", "or", "xor")
+"""What `combine` makes of two bits: `andn` is the first and not the second."""
 
 
 def _only_native(*_: object) -> NoReturn:
@@ -65,6 +67,11 @@ def list_ones(target: P16, bits: U64, first: U64) -> U64:
     Where the processor compresses vectors of such numbers (`COMPRESSES` in `slots.py`) this takes a few instructions.
     """
     _only_native(target, bits, first)
+
+
+def combine(kind: U64, target: P64, a: P64, b: P64) -> None:
+    """Writes a bit of every state of a batch at `target`, made of those at `a` and `b` as `KINDS[kind]` says, a literal."""
+    _only_native(kind, target, a, b)
 
 
 def pack_bytes(target: P8, value: U64) -> U64:

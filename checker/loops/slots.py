@@ -31,7 +31,9 @@ LEVEL, REST_BITS, SPLIT, SHARE, LEVEL_BITS, DISPLACEMENT_BITS = range(44, 50)
 NEXT_BUCKETS, NEXT_SLOTS, NEXT_FIELDS, NEXT_FIELD_BITS, NEXT_SHARE, NEXT_LEVEL_BITS, NEXT_DISPLACEMENT_BITS = range(50, 57)
 # While duplicates are decided later: the code that logs the candidates of a batch, 0 if none does; the log, and its entries.
 LOG_STEPS, LOG, LOGGED = range(57, 60)
-CONTEXT_SLOTS = 60
+# A program that decides guards and makes successors where there is no code that does (`formulas.py`); 0 where there is.
+PROGRAM = 60
+CONTEXT_SLOTS = 61
 GROUP = 8
 
 # What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.
@@ -55,6 +57,9 @@ W = 1
 
 # Whether the processor packs the chosen 16-bit numbers of a vector in one instruction (AVX-512 VBMI2).
 COMPRESSES = 0
+
+# Whether the loops know programs; where there is code for every question they need not.
+INTERPRETS = 0
 
 # Literals of a layout of lines (`lines.py`): the slots of a line, the fields in each of its other words, and their bits.
 LINE_SLOTS = FIELDS = FIELD_BITS = 1

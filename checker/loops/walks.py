@@ -6,9 +6,9 @@ threads matter. Arrays are by walker; those "by step and walker" have BATCH plac
 
 from __future__ import annotations
 
-from acked.checker.loops import slots
-from acked.checker.loops.expansion import deal, evaluate, fill_group
-from acked.checker.loops.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
+from acked.checker.loops import formulas, slots
+from acked.checker.loops.expansion import deal, evaluate, fill_group, fire
+from acked.checker.loops.language import P64, U64, at, copy, high_product, p16, p64, trailing_zeros
 from acked.checker.loops.table import hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
@@ -84,7 +84,6 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
     picked = p16(context[slots.LIST])
     out = p64(context[slots.OUT])
     flags = p64(context[slots.FLAGS])
-    fires = p64(context[slots.FIRES])
     enabled = p64(context[slots.ENABLED])
     going = 0
     for k in range(context[slots.ACTIONS]):
@@ -110,7 +109,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
         if m != 0:
             fill_group(picked, m)
             enabled[k] += m
-            seen = call(fires[k], here, picked, m, out, flags)
+            seen = fire(context, k, here, picked, m, out)
             for i in range(m):
                 j = picked[i]
                 copy(at(after, j * W), at(out, i * W), W)
@@ -146,5 +145,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mix, evaluate, judge, choose, take, walk_on)
+FUNCTIONS = (*formulas.FUNCTIONS, hash_rest, hash_state, fill_group, deal, fire, mix, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

@@ -3,16 +3,17 @@
 Two kinds of code
 -----------------
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack` and `guards` (`slices.py`), and one `fire_k`
-per action instance; with symmetry `representatives`, too (`representatives.py`). What does not is written once in
-`checker/loops`, in a subset of Python that is translated to the same LLVM IR (`language.py` has the subset, `translator.py`
-the translation): the visited sets (`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and
-differences (`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`), and of those
-whose visited states are on disk (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit
-words of a packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two tiers: a quick one,
-with which every search begins, and an optimized one, which takes up to some seconds and is made while a long search goes on
-(`compile.py`). So are the loops, which all searches share: the first on a machine begins with some that take no time to
-compile, and those of a quarter million states and more have them optimized, for themselves and all that follow
-(`search/tiers.py`).
+per action instance; with symmetry `representatives`, too (`representatives.py`). It takes seconds to compile, so a question
+begins with a *program* (`programs.py`), formulas of single bits that the loops compute (`loops/formulas.py`), a bit of a
+whole batch by every step. What does not depend on the protocol is written once in `checker/loops`, in a subset of Python that
+is translated to the same LLVM IR (`language.py` has the subset, `translator.py` the translation): the visited sets
+(`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and differences (`backward.py`), of random runs
+(`walks.py`), of searches over several processes (`exchange.py`), and of those whose visited states are on disk
+(`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a packed state, the bytes
+of one in a file, and the layout of a line. A kernel is compiled while a long search goes
+on with its program (`compile.py`). The loops, which all searches share, are compiled in two tiers: the first search on a
+machine begins with some that take no time to compile, and those of a quarter million states and more have them optimized, for
+themselves and all that follow (`search/tiers.py`).
 
 The way of a batch
 ------------------

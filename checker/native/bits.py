@@ -8,7 +8,7 @@ three. (Biham: A fast new DES implementation in software, FSE 1997, has the way 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
@@ -20,8 +20,7 @@ Number = tuple[Bit, ...]
 """The bits of a value, the lowest first."""
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """`kind` of two earlier formulas, neither negated (`andn`: the first and not the second); a bit of the state if `leaf`,
     which is the `first`-th leaf's `second`-th."""
 
@@ -37,6 +36,7 @@ class Bits:
         self._leaf_bits = leaf_bits
         self.formulas: list[Formula] = [Formula("no", 0, 0)]
         self._known: dict[Formula, Bit] = {}
+        self._numbers: dict[int, Number] = {}
 
     # -- formulas -------------------------------------------------------------------------------------------------
 
@@ -142,11 +142,13 @@ class Bits:
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def numbers(self, roots: Sequence[Expr]) -> list[Number]:
-        """The value of every root; of a condition one bit."""
-        found: dict[int, Number] = {}
+        """The value of every root; of a condition one bit. Of an earlier call's nodes it is known."""
+        found = self._numbers
         for node in evaluation_order(roots):
+            if node.id in found:
+                continue
             if node.op is Op.FIELD:
-                found[node.id] = _resized(self.leaf(node.value), False, width_of(node))
+                found[node.id] = resized(self.leaf(node.value), False, width_of(node))
             elif node.op is Op.CONST:
                 found[node.id] = tuple(node.value >> at & 1 for at in range(width_of(node)))
             else:
@@ -181,7 +183,7 @@ class Bits:
             return self._divided(node, args)
         if op in (Op.SHL, Op.SHR):
             return self._shifted(node, args)
-        wide = [_resized(number, arg.lo < 0, width) for number, arg in zip(args, node.args, strict=True)]
+        wide = [resized(number, arg.lo < 0, width) for number, arg in zip(args, node.args, strict=True)]
         if op is Op.ITE:
             return self._either(args[0][0], wide[1], wide[2])
         if op is Op.MUL and node.args[1].is_const and node.args[1].value < 0:
@@ -195,7 +197,7 @@ class Bits:
     def _compared(self, node: Expr, args: list[Number]) -> Bit:
         is_signed = any(arg.lo < 0 for arg in node.args)
         width = max(width_of(arg) + (is_signed and arg.lo >= 0) for arg in node.args)
-        a, b = (_resized(number, arg.lo < 0, width) for number, arg in zip(args, node.args, strict=True))
+        a, b = (resized(number, arg.lo < 0, width) for number, arg in zip(args, node.args, strict=True))
         if node.op is Op.EQ:
             return self.is_equal(a, b)
         if is_signed:  # Of two's complements the one with the upper bit is less.
@@ -205,13 +207,13 @@ class Bits:
     def _shifted(self, node: Expr, args: list[Number]) -> Number:
         value, (number, by) = node.args[0], args
         is_left, width = node.op is Op.SHL, width_of(node)
-        number = _resized(number, value.lo < 0, width) if is_left else number
+        number = resized(number, value.lo < 0, width) if is_left else number
         fill = number[-1] if value.lo < 0 else NO
         for at, bit in enumerate(by):
             most = min(1 << at, len(number))
             moved = (NO,) * most + number[: len(number) - most] if is_left else number[most:] + (fill,) * most
             number = self._either(bit, moved, number)
-        return _resized(number, value.lo < 0, width)
+        return resized(number, value.lo < 0, width)
 
     def _divided(self, node: Expr, args: list[Number]) -> Number:
         """Rounding down: of a negative number, what lies below is that of the number of opposite bits, with opposite bits."""
@@ -220,15 +222,15 @@ class Bits:
         if divisor.is_const and divisor.value.bit_count() == 1:
             at = divisor.value.bit_length() - 1
             if node.op is Op.MOD:
-                return _resized(a, value.lo < 0, at)
-            return _resized(a[at:] or a[-1:], value.lo < 0, width)
+                return resized(a, value.lo < 0, at)
+            return resized(a[at:] or a[-1:], value.lo < 0, width)
         sign = a[-1] if value.lo < 0 else NO
         quotient, rest = self.divide(tuple(self.xor(bit, sign) for bit in a), args[1])
         if node.op is Op.DIV:
-            return _resized(tuple(self.xor(bit, sign) for bit in quotient), value.lo < 0, width)
+            return resized(tuple(self.xor(bit, sign) for bit in quotient), value.lo < 0, width)
         wide = (*args[1], NO)
         opposite = self.add(self.subtract(wide, rest), (YES,) * len(wide))
-        return _resized(self._either(sign, opposite, rest), False, width)
+        return resized(self._either(sign, opposite, rest), False, width)
 
 
 def width_of(node: Expr) -> int:
@@ -238,7 +240,7 @@ def width_of(node: Expr) -> int:
     return max(node.hi, -node.lo - 1).bit_length() + 1
 
 
-def _resized(number: Number, is_signed: bool, width: int) -> Number:
+def resized(number: Number, is_signed: bool, width: int) -> Number:
     """As many of the bits, and above them the sign."""
     fill = number[-1] if is_signed else NO
     return number[:width] + (fill,) * (width - len(number))

@@ -1,6 +1,6 @@
-"""From expressions to running machine code: compilation, and loading.
+"""From expressions to what runs: programs, compilation, and loading.
 
-`compile_kernel` and its kin, which return portable bytes of object code, and `Kernel`, the same loaded into this process.
+`compile_kernel` and its kin, which return portable bytes, and `Kernel`, the same loaded into this process.
 
 Compiled objects are cached (`cache.py`) by a hash of the expressions, of this code, of LLVM's version and of the processor.
 An entry that is damaged, or not ours, is compiled again.
@@ -11,25 +11,32 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion as loops
-from acked.checker.loops import growth, language, quotient, slots, table
+from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
-from acked.checker.loops.slots import FIRE_GROUP
-from acked.checker.native import bits, instructions, kernel, representatives, slices, translator, words
-from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
+from acked.checker.loops.slots import FIRE_GROUP, LANES
+from acked.checker.native import bits, instructions, kernel, programs, representatives, slices, translator, words
+from acked.checker.native.kernel import fire_ir, optimized_ir
+from acked.checker.native.programs import actions_without, program_of
+from acked.checker.native.representatives import representatives_ir
+from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
+CODE_OF_PROGRAM = 4
+"""How many times the bytes of a program quickly compiled code would have."""
+UNPACK_ANY = "unpack_any"
+"""The function of the loops that is `unpack` for every state of as many words."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class ObjectCode:
     """Whether it is the optimized tier; see `compile_optimized`."""
     has_quick_loops: bool = False
     """Whether its loops are such as `compile_quickly` makes."""
+    program: bytes = b""
+    """What decides guards and makes successors where no object does (`programs.py`)."""
 
 
 @cache
@@ -100,8 +109,8 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    emission = (bits, instructions, kernel, representatives, slices, translator, words)
-    modules = (*emission, orbits, renaming, symmetry, plan, loops, quotient, growth, table, slots, language)
+    emission = (bits, instructions, kernel, programs, representatives, slices, translator, words)
+    modules = (*emission, orbits, renaming, symmetry, plan, loops, formulas, quotient, growth, table, slots, language)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -118,11 +127,11 @@ def kernel_key(plan: KernelPlan) -> str:
 
 
 def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
-    """Object code of the kernel, from the cache if it is there; the optimized tier if that is there.
+    """The optimized code of the kernel if that is in the cache, else a program, which takes no compilation.
 
     With the loops for a table without states of this kind, or for one with states.
     """
-    return _compile(plan, _loops(plan.instance.schema.words, kind))
+    return _prepare(plan, _loops(plan.instance.schema.words, kind))
 
 
 def compile_quickly(plan: KernelPlan) -> ObjectCode:
@@ -132,31 +141,42 @@ def compile_quickly(plan: KernelPlan) -> ObjectCode:
     """
     words = plan.instance.schema.words
     optimized = _look_up(_loops_name(words, None))
-    return _compile(plan, _quick_loops(words) if optimized is None else optimized, has_quick_loops=optimized is None)
+    return _prepare(plan, _quick_loops(words) if optimized is None else optimized, has_quick_loops=optimized is None)
 
 
-def _compile(plan: KernelPlan, loops: bytes, has_quick_loops: bool = False) -> ObjectCode:
+def _prepare(plan: KernelPlan, loops: bytes, has_quick_loops: bool = False) -> ObjectCode:
     key = kernel_key(plan)
     optimized = _look_up(f"{key}-optimized.o")
-    if optimized is not None:
-        return ObjectCode(processor(), (optimized, loops), True, has_quick_loops)
-    # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
-    # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
-    vector = compile_once(f"{key}-vector.o", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
-    fire = compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
-    return ObjectCode(processor(), (vector, fire, loops), False, has_quick_loops)
+    if optimized is None:
+        program = compile_once(f"{key}.program", lambda: program_of(plan))
+        if program:
+            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, has_quick_loops, program)
+        optimized = _optimized(plan, key)
+    return ObjectCode(processor(), (optimized, loops), True, has_quick_loops)
+
+
+def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
+    """Objects of what a program does not do. Representatives are one long basic block that needs no IR passes, and the
+    successors of single states gain nothing from codegen optimisation."""
+    if plan.is_symmetric:
+        yield compile_once(f"{key}-representatives.o", lambda: _emit(representatives_ir(plan.instance), _CODEGEN_GOOD, None))
+    if coded := actions_without(program, len(plan.instance.actions)):
+        yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
+
+
+def _optimized(plan: KernelPlan, key: str) -> bytes:
+    return compile_once(f"{key}-optimized.o", lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
 
 
 def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
-    name = f"{kernel_key(plan)}-optimized.o"
-    kernel = compile_once(name, lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
+    kernel = _optimized(plan, kernel_key(plan))
     return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     """A kernel that has been compiled, with the loops for a table without states of this kind."""
-    return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
+    return replace(code, objects=(*code.objects[:-1], _loops(words, kind)), has_quick_loops=False)
 
 
 def _lanes() -> int:
@@ -165,8 +185,8 @@ def _lanes() -> int:
 
 
 def _processor_literals() -> dict[str, int]:
-    """Literals that say what this processor can do."""
-    return {"COMPRESSES": int(bool(_llvm().get_host_cpu_features().get("avx512vbmi2")))}
+    """Literals that say what this processor can do, and what loops for it do."""
+    return {"COMPRESSES": int(bool(_llvm().get_host_cpu_features().get("avx512vbmi2"))), "INTERPRETS": 1}
 
 
 def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
@@ -179,19 +199,17 @@ def _loops_name(words: int, kind: LineKind | None, suffix: str = "loops") -> str
 
 
 def _loops(words: int, kind: LineKind | None) -> bytes:
-    functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
-
-    def make() -> bytes:
-        return _emit(translator.translate(functions, _loops_constants(words, kind)), _CODEGEN_GOOD, 2)
-
-    return compile_once(_loops_name(words, kind), make)
+    return compile_once(_loops_name(words, kind), lambda: _emit(_loops_ir(words, kind), _CODEGEN_GOOD, 2))
 
 
 def _quick_loops(words: int) -> bytes:
-    def make() -> bytes:
-        return _emit(translator.translate(loops.FUNCTIONS, _loops_constants(words, None)), _CODEGEN_FAST, None)
+    return compile_once(_loops_name(words, None, "quick"), lambda: _emit(_loops_ir(words, None), _CODEGEN_FAST, None))
 
-    return compile_once(_loops_name(words, None, "quick"), make)
+
+def _loops_ir(words: int, kind: LineKind | None) -> str:
+    functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
+    translated = translator.translate(functions, _loops_constants(words, kind))
+    return "\n".join([translated, unpack_ir([WORD] * words, LANES, UNPACK_ANY)])
 
 
 def compile_loops(words: int) -> ObjectCode:
@@ -226,26 +244,39 @@ def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
     return made
 
 
-class Kernel:
-    """Object code loaded into this process; functions are called with addresses and numbers, without the GIL.
+@lru_cache(maxsize=4)
+def _loaded(objects: tuple[bytes, ...]) -> Any:
+    """The engine of object files; kept for the next question, because those that have programs share all code."""
+    llvm = _llvm()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(_CODEGEN_FAST))
+    for data in objects:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return engine
 
-    `size` is in bytes.
+
+class Kernel:
+    """Code loaded into this process; functions are called with addresses and numbers, without the GIL.
+
+    `program` is empty where there is code for guards and successors. `size` is in bytes, without the loops, of
+    code that does the same.
     """
 
     def __init__(self, code: ObjectCode) -> None:
-        llvm = _llvm()
         self.is_optimized = code.is_optimized
         self.has_quick_loops = code.has_quick_loops
-        self.size = sum(map(len, code.objects))
-        empty = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
-        for data in code.objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
+        self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
+        self.program = code.program
+        self._engine = _loaded(code.objects) if len(code.objects) == 1 else _loaded.__wrapped__(code.objects)
 
     def address(self, name: str) -> int:
         """Where a function is."""
         return int(self._engine.get_function_address(name))
+
+    @property
+    def program_address(self) -> int:
+        """Where its program is; 0 if it has none."""
+        return ctypes.cast(ctypes.c_char_p(self.program), ctypes.c_void_p).value or 0 if self.program else 0
 
     def function(self, name: str, arguments: int) -> Callable[..., int]:
         """A function of so many 64-bit arguments (numbers or addresses)."""

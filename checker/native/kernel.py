@@ -12,7 +12,7 @@ Nothing here depends on the vector width of the machine at hand: LLVM splits the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.instructions import Code, loop, store_states
@@ -111,9 +111,10 @@ def vector_ir(plan: KernelPlan, lanes: int = LANES) -> str:
     return "\n".join([slices_ir(plan, lanes), *symmetric])
 
 
-def fire_ir(plan: KernelPlan) -> str:
-    """LLVM IR of every `fire_k`, one state at a time: quickly compiled."""
-    return "\n".join(_fire(plan, index, step, 1) for index, step in enumerate(plan.instance.actions))
+def fire_ir(plan: KernelPlan, actions: Iterable[int] | None = None) -> str:
+    """LLVM IR of `fire_k` of every action, or of these, one state at a time: quickly compiled."""
+    every = plan.instance.actions
+    return "\n".join(_fire(plan, index, every[index], 1) for index in (range(len(every)) if actions is None else actions))
 
 
 def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:

@@ -27,14 +27,14 @@ def slices_ir(plan: KernelPlan, lanes: int) -> str:
     return "\n".join([unpack_ir(used_bits(plan.instance.schema), lanes), _guards(plan, lanes)])
 
 
-def unpack_ir(used: Sequence[int], lanes: int) -> str:
-    """LLVM IR of `unpack` for states that have so many bits in every word.
+def unpack_ir(used: Sequence[int], lanes: int, name: str = "unpack") -> str:
+    """LLVM IR of `unpack`, or what it is to be called, for states that have so many bits in every word.
 
     What it calls is internal: of two objects, LLVM's loader takes constants from the wrong place if the first names a symbol.
     """
     groups = ROWS * (len(used) - 1) + max(-(-used[-1] // ROWS), 1)
     both = f"""\
-define i64 @unpack(ptr noalias %states, ptr noalias %columns, i64 %count) nounwind {{
+define i64 @{name}(ptr noalias %states, ptr noalias %columns, i64 %count) nounwind {{
   %rows = mul nuw nsw i64 %count, {ROWS}
   %first = call i64 @unpack_apart(ptr %states, ptr %columns, i64 %rows)
   %groups = mul nuw nsw i64 %count, {groups}

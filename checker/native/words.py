@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from acked.checker.loops.language import KINDS
+from acked.checker.question.plan import BATCH
+
 Let = Callable[[str], str]
 """Gives the value of an instruction a name."""
 Emit = Callable[[str], None]
@@ -126,6 +129,17 @@ def list_ones(let: Let, emit: Emit, target: str, bits: str, first: str) -> str:
     return listed
 
 
+def combine(let: Let, emit: Emit, kind: str, target: str, a: str, b: str) -> str:
+    """`language.combine`."""
+    wide = f"<{BATCH // 64} x i64>"
+    first, second = (let(f"load {wide}, ptr {place}, align 64") for place in (a, b))
+    operation = KINDS[int(kind)]
+    if operation == "andn":
+        operation, second = "and", let(f"xor {wide} {second}, splat (i64 -1)")
+    emit(f"store {wide} {let(f'{operation} {wide} {first}, {second}')}, ptr {target}, align 64")
+    return "0"
+
+
 def pack_bytes(let: Let, emit: Emit, target: str, value: str) -> str:
     """`language.pack_bytes`: the word's bytes are the lower half of a vector, because no shorter one can be packed."""
     wide = "<16 x i8>"
@@ -145,7 +159,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     word.__name__: word
     for word in (
         prefetch, load_acquire, store_release, fetch_add, swap, compare_and_swap, copy, trailing_zeros, minimum, high_product,
-        match_bucket, list_ones, pack_bytes,
+        match_bucket, list_ones, combine, pack_bytes,
     )
 }  # fmt: skip
 """By name."""

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from acked.base.errors import SystemFailure
 from acked.checker.loops import quotient, slots, table
 from acked.checker.loops.slots import FIRE_GROUP, LANES
-from acked.checker.native.compile import Kernel
+from acked.checker.native.compile import UNPACK_ANY, Kernel
+from acked.checker.native.programs import actions_without, words_of
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
@@ -148,7 +149,6 @@ class Shard:
         self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
         self._visited = visited
         worst = BATCH * max(actions, 1)
-        self._columns = reserve(shape.words * BATCH)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
             slots.LIST: reserve((BATCH + max(FIRE_GROUP, 64)) // 4),
@@ -207,7 +207,6 @@ class Shard:
             slots.WORKER: worker,
             slots.SHARED: address(visited.shared),
             slots.OFFERS: address(visited.offers),
-            slots.COLUMNS: address(self._columns),
             slots.ROWS: address(self._rows),
             slots.FIRES: address(self._fires),
             slots.ENABLED: address(self.enabled),
@@ -332,10 +331,15 @@ class Shard:
     def use_kernel(self, kernel: Kernel) -> None:
         """Makes successors with another kernel of the same plan from now on; only while no shard is at work."""
         self._kernel = kernel  # whose code these are
-        self.context[slots.UNPACK] = kernel.address("unpack")
-        self.context[slots.GUARDS] = kernel.address("guards")
+        self._columns = reserve(max(self.words * BATCH, words_of(kernel.program)))
+        self.context[slots.COLUMNS] = address(self._columns)
         self.context[slots.REPRESENT] = kernel.address("representatives") if self._is_symmetric else 0
-        self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
+        self.context[slots.PROGRAM] = kernel.program_address
+        self.context[slots.UNPACK] = kernel.address(UNPACK_ANY if kernel.program else "unpack")
+        self.context[slots.GUARDS] = 0 if kernel.program else kernel.address("guards")
+        coded = actions_without(kernel.program, self._actions) if kernel.program else range(self._actions)
+        for k in coded:
+            self._fires[k] = kernel.address(f"fire_{k}")
 
     def use_loops(self, loops: Kernel) -> None:
         """Works on its table with other code of the same loops from now on; only while no shard is at work."""

@@ -314,15 +314,15 @@ def test_compiled_code_of_somebody_else_is_not_loaded(chosen: Path, monkeypatch:
     plan = small(2).plan
     sound = compile_kernel(plan)
     fake = dataclasses.replace(plan, state_violations=tuple(plan.instance.pool.false for _ in plan.state_violations))
-    code = native._emit(native.vector_ir(fake), 2, None)
-    assert code != sound.objects[0]
-    name = f"{kernel_key(plan)}-vector.o"
+    code = native.program_of(fake)
+    assert code != sound.program
+    name = f"{kernel_key(plan)}.program"
     if by == "checksum":
         (chosen / name).write_bytes(hashlib.sha256(code).digest() + code)
     else:
         SealedStore(chosen, b"k" * 32).write(name, code)
     assert compile_kernel(plan) == sound
-    assert SealedStore.of(chosen).read(name) == sound.objects[0]
+    assert SealedStore.of(chosen).read(name) == sound.program
 
 
 def forge(cache: Path) -> int:

@@ -1,18 +1,22 @@
-"""The vector code of the kernel agrees with the plain evaluator, expression by expression and lane by lane."""
+"""Compiled code and programs agree with the plain evaluator, expression by expression and lane by lane."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acked.checker.loops.slots import LANES
-from acked.checker.native.compile import load_kernel
+from acked.checker.loops import slots
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
+from acked.checker.native.programs import program_of
+from acked.checker.native.shape import shape_of
 from acked.checker.question.plan import BATCH, KernelPlan
-from acked.checker.shards.shard import address, reserve
+from acked.checker.shards.shard import address, numbers, scratch
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.protocol import Instance, Protocol
@@ -34,28 +38,26 @@ def plain_instance() -> Instance:
     return protocol.instantiate({})
 
 
-def evaluate_natively(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """By state, the truth values of the roots, as rows of the kernel's `guards`."""
-    plan = KernelPlan(instance, tuple(roots), ())
-    kernel = load_kernel(plan)
-    schema = instance.schema
-    packed = [word for codes in states for word in schema.pack(codes)]
-    words = reserve(BATCH * schema.words)
-    for at, word in enumerate(packed):
-        words[at] = word
-    columns = reserve(BATCH * schema.words)
-    rows = reserve(plan.rows * BATCH // 64)
-    blocks = -(-len(states) // (64 * LANES))
-    kernel.function("unpack", 3)(address(words), address(columns), blocks)
-    kernel.function("guards", 3)(address(columns), address(rows), blocks)
-    per_row = BATCH // 64
+def evaluate_natively(
+    code: ObjectCode, plan: KernelPlan, roots: list[Expr], states: Sequence[tuple[int, ...]]
+) -> list[list[int]]:
+    """By state, the truth values of the roots, as rows of a batch."""
+    kernel, schema = Kernel(code), plan.instance.schema
+    shard = scratch(shape_of(plan), kernel, len(states))
+    words = numbers(word for codes in states for word in schema.pack(codes))
+    kernel.function("evaluate", 3)(address(shard.context), address(words), len(states))
+    rows, per_row = (ctypes.c_uint64 * (plan.rows * BATCH // 64)).from_address(shard.context[slots.ROWS]), BATCH // 64
     return [[rows[row * per_row + at // 64] >> at % 64 & 1 for row in range(len(roots))] for at in range(len(states))]
 
 
 def agree(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...]]) -> None:
-    """Asserts that the kernel and the evaluator say the same."""
-    evaluator = Evaluator(roots)
-    assert evaluate_natively(instance, roots, states) == [evaluator(state) for state in states]
+    """Asserts that the kernel, a program and the evaluator say the same."""
+    evaluator, plan = Evaluator(roots), KernelPlan(instance, tuple(roots), ())
+    expected = [evaluator(state) for state in states]
+    compiled = compile_optimized(plan)
+    interpreted = replace(compiled, objects=compiled.objects[-1:], program=program_of(plan))
+    for code in (compiled, interpreted):
+        assert evaluate_natively(code, plan, roots, states) == expected
 
 
 @pytest.mark.slow

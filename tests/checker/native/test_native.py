@@ -61,11 +61,12 @@ def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(native, "_emit", refuse)
+    monkeypatch.setattr(native, "program_of", refuse)
 
 
 def test_the_same_question_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = compile_kernel(question().plan)
-    assert len(list(cache.iterdir())) == len(first.objects) == 3
+    assert len(list(cache.iterdir())) == len((*first.objects, first.program)) == 2
     forbid_compiling(monkeypatch)
     assert compile_kernel(question().plan) == first
 
@@ -101,7 +102,7 @@ def test_a_damaged_object_is_never_loaded_and_is_replaced(damage: bytes | None, 
 @pytest.mark.slow
 def test_an_object_whose_one_bit_is_flipped_is_not_believed(cache: Path) -> None:
     sound = compile_kernel(question().plan)
-    path = next(path for path in cache.iterdir() if "vector" in path.name)
+    path = next(path for path in cache.iterdir() if "program" in path.name)
     data = bytearray(path.read_bytes())
     for place in (0, 31, 32, len(data) // 2, len(data) - 1):
         broken = bytearray(data)

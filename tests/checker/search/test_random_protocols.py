@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 
 from acked.base.bounds import Bounds
-from acked.checker.native import kernel, slices
+from acked.checker.native import compile as native
+from acked.checker.native import kernel, programs, slices
 from acked.checker.native.bits import YES, Bit, Bits, Number
 from acked.checker.native.compile import ObjectCode, compile_kernel, compile_optimized, load_kernel
 from acked.checker.question.ledger import StopPolicy
@@ -184,22 +185,30 @@ def lost_update(fire: Callable[..., object]) -> Callable[..., object]:
     return faulty
 
 
+def lost_change(action: Callable[..., object]) -> Callable[..., object]:
+    """The last bit that every action changes is forgotten."""
+    return lambda self, changes, checks: action(self, changes[:-1], checks)
+
+
+SHARED = [(Bits, "is_less", at_most_for_below), (Bits, "_value", disjunction_for_conjunction)]
 FAULTS = [
-    (slices, "_guards", negated_guard),
-    (Bits, "is_less", at_most_for_below),
-    (Bits, "_value", disjunction_for_conjunction),
-    (kernel, "_fire", lost_update),
+    *((code, *fault) for code in (compile_kernel, compile_optimized) for fault in SHARED),
+    (compile_kernel, native, "program_of", negated_guard),
+    (compile_kernel, programs._Writer, "action", lost_change),
+    (compile_optimized, slices, "_guards", negated_guard),
+    (compile_optimized, kernel, "_fire", lost_update),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [compile_kernel, compile_optimized])
-@pytest.mark.parametrize(("owner", "name", "fault"), FAULTS, ids=[fault.__name__ for *_, fault in FAULTS])
+@pytest.mark.parametrize(
+    ("code", "owner", "name", "fault"), FAULTS, ids=[f"{code.__name__}-{fault.__name__}" for code, *_, fault in FAULTS]
+)
 def test_a_fault_in_the_kernel_is_caught_by_the_comparison(
+    code: Callable[[KernelPlan], ObjectCode],
     owner: object,
     name: str,
     fault: Callable[..., object],
-    code: Callable[[KernelPlan], ObjectCode],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
