@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from acked.base.errors import ConfigurationError
 
@@ -25,6 +26,7 @@ NEWEST = LINES[-1]
 """The newest line that is known here."""
 
 
+@cache
 def numbers(name: str) -> tuple[int, ...]:
     """The numbers of a release's name, to compare: (0, 10, 2, 2)."""
     return tuple(map(int, name.split(".")))

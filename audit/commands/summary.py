@@ -136,8 +136,8 @@ def _counted(groups: Sequence[GroupView]) -> str:
 
 def _remarks(view: View) -> str:
     """How many remarks there are, and of what kinds most."""
-    found = {(one.rule, one.text, one.line) for _, audit in audits_of(view) for one in audit.findings
-             if one.level is not Severity.NOTE}  # fmt: skip
+    found = dict.fromkeys((one.rule, one.text, one.line) for _, audit in audits_of(view) for one in audit.findings
+                          if one.level is not Severity.NOTE)  # fmt: skip
     kinds = Counter(rule for rule, _, _ in found).most_common(3)
     return f"{plural(len(found), 'warning')} ({', '.join(f'{count} {rule}' for rule, count in kinds)}); " if found else ""
 

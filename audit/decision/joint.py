@@ -83,14 +83,16 @@ class Searches:
 
     def _search(self, wanted: Sequence[Task], by: Mapping[Task, Task]) -> list[Task]:
         """Has all tasks answered, each by the search of another or its own; those that may be decided by their own."""
-        searched = sorted(dict.fromkeys(by[task] for task in wanted), key=_weight, reverse=True)
+        decides: dict[Task, list[Task]] = {}
+        for task in wanted:
+            decides.setdefault(by[task], []).append(task)
+        searched = sorted(decides, key=_weight, reverse=True)
         open_: list[Task] = []
         for done, answered in enumerate(answer_all(searched, self.runner, self.cache), 1):
             search = searched[answered.task]
-            for task in wanted:
-                if by[task] == search:
-                    decided = self._known[task] = _decision(task, search, answered)
-                    open_ += [task] if _wants_its_own(task, search, decided.outcome) else []
+            for task in decides[search]:
+                decided = self._known[task] = _decision(task, search, answered)
+                open_ += [task] if _wants_its_own(task, search, decided.outcome) else []
             self.on_decided(done, len(searched))
         return open_
 
