@@ -156,10 +156,12 @@ def _prepare(plan: KernelPlan, loops: bytes, has_quick_loops: bool = False) -> O
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
-    """Objects of what a program does not do. Representatives are one long basic block that needs no IR passes, and the
-    successors of single states gain nothing from codegen optimisation."""
+    """Objects of what a program does not do. Representatives, which all questions about such states share, are one long basic
+    block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
     if plan.is_symmetric:
-        yield compile_once(f"{key}-representatives.o", lambda: _emit(representatives_ir(plan.instance), _CODEGEN_GOOD, None))
+        ir = representatives_ir(plan.instance)
+        own = hashlib.sha256(f"{_version()} {processor()} {ir}".encode()).hexdigest()
+        yield compile_once(f"{own}-representatives.o", lambda: _emit(ir, _CODEGEN_GOOD, None))
     if coded := actions_without(program, len(plan.instance.actions)):
         yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
 

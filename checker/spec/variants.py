@@ -61,9 +61,13 @@ def specs_in(path: Path) -> list[Path]:
     return [path.with_name(f"{path.name}#{name}") for name in dict.fromkeys(named)] if _are_names(named) else [path]
 
 
-def specs_under(folder: Path) -> list[Path]:
-    """The paths of all specs in the files of a folder and those below it, in order."""
-    return sorted((path for file in folder.rglob("*.toml") for path in specs_in(file)), key=as_own_file)
+def specs_under(folder: Path, begun: str = "") -> list[Path]:
+    """The paths of all specs in the files of a folder and those below it, in order.
+
+    Files of which no spec has a name that begins so are not read.
+    """
+    meant = (file for file in folder.rglob("*.toml") if file.stem.startswith(begun) or begun.startswith(f"{file.stem}-"))
+    return sorted((path for file in meant for path in specs_in(file)), key=as_own_file)
 
 
 def document_of(document: Mapping[str, Any], path: Path, known: Collection[str]) -> dict[str, Any]:

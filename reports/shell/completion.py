@@ -42,7 +42,8 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     from acked.reports.shell.specs import all_bundled, full_name
 
     named = full_name if "/" in incomplete else name_of
-    return [*completions(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
+    begun = all_bundled(incomplete.rpartition("/")[2])
+    return [*completions(map(named, begun), incomplete), CompletionItem(incomplete, type="file")]
 
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -23,11 +23,10 @@ from acked.checker.question.engine import Engine, Storage
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
-from acked.checker.search.local import LocalEngine
-from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
 
 if TYPE_CHECKING:
     from acked.checker.spark.session import SparkDriver, SparkSettings
+    from acked.checker.store.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,8 @@ class EngineOptions:
 
 
 def _local(options: EngineOptions) -> Engine[RunDirectory]:
+    from acked.checker.search.local import LocalEngine
+
     return LocalEngine()
 
 
@@ -153,6 +154,7 @@ def _answer_elsewhere(
     from acked.checker.dataset.searched import temporary_folder
     from acked.checker.spark.driver import SparkEngine
     from acked.checker.spark.hadoop import HadoopRun
+    from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
 
     observer.phase("starting Spark")
     with spark_driver(options.settings) as driver, temporary_folder("acked-run-") as folder, HadoopRun(driver, uri) as kept:
@@ -190,6 +192,8 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 
 @contextmanager
 def _run_directory(question: Question, options: EngineOptions, keeps: Path | None) -> Iterator[RunDirectory]:
+    from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
+
     goes_on = options.disk is not None and RunDirectory.is_begun(options.disk)
     if goes_on and options.buckets is not None:
         raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")

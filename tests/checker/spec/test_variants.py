@@ -220,3 +220,11 @@ def test_a_bundled_variant_is_found_by_its_name_whatever_else_is_called_like_its
 def test_the_name_of_a_row_alone_is_refused_with_its_variants() -> None:
     with pytest.raises(ConfigurationError, match=r"kip966\.toml:4: .* kip966\.toml#bug, kip966\.toml#fix, "):
         find_spec("kip966")
+
+
+@pytest.mark.parametrize("begun", ["kip9", "kip966-", "kip966-b", "acks-1-l", "none-begins-so"])
+def test_all_specs_whose_names_begin_so_are_found_without_reading_all_files(begun: str) -> None:
+    wanted = {path for path in all_bundled() if name_of(path).startswith(begun)}
+    found = {path for path in all_bundled(begun) if name_of(path).startswith(begun)}
+    assert found == wanted
+    assert bool(wanted) == (begun != "none-begins-so")
