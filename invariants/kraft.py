@@ -12,10 +12,9 @@ from acked.model.kraft.replicating import takes_up, wants_snapshot
 from acked.model.kraft.settings import dismisses, records, snapshots
 from acked.model.kraft.state import EntryId, Offset, Server, State
 from acked.model.language.quantify import count, every, implies, some
-from acked.model.language.state import all_of
 from acked.model.language.values import Bool
 
-_RAFT = "KIP-595; Raft (Ongaro and Ousterhout 2014)"
+RAFT = "KIP-595; Raft (Ongaro and Ousterhout 2014)"
 _SINCE = "2.8, as long as no voter loses its disk; with dynamic voters, fewer than a majority of them"
 
 
@@ -27,7 +26,7 @@ def _is_newest_leader(s: State, r: Server) -> Bool:
     return s.server[r].leads & ~some(Server, lambda other: s.server[other].epoch > s.server[r].epoch)
 
 
-@promise("two controllers may both act as leader, but never in the same epoch", f"{_RAFT}, Election Safety (§5.2)", _SINCE)
+@promise("two controllers may both act as leader, but never in the same epoch", f"{RAFT}, Election Safety (§5.2)", _SINCE)
 def one_leader_per_epoch(s: State) -> Bool:
     """No two servers lead in one epoch."""
 
@@ -39,7 +38,7 @@ def one_leader_per_epoch(s: State) -> Bool:
 
 @promise(
     "metadata that was acknowledged, a topic that was created or a leader that was chosen, is known to every later leader",
-    f"{_RAFT}, Leader Completeness (§5.4.3)",
+    f"{RAFT}, Leader Completeness (§5.4.3)",
     _SINCE,
 )
 def metadata_survives(s: State) -> Bool:
@@ -57,14 +56,14 @@ def metadata_survives(s: State) -> Bool:
     return every(Server, lambda r: implies(_is_newest_leader(s, r), keeps(r)))
 
 
-@promise("a leader holds everything that was ever committed, where it was", f"{_RAFT}, Leader Completeness (§5.4.3)", _SINCE)
+@promise("a leader holds everything that was ever committed, where it was", f"{RAFT}, Leader Completeness (§5.4.3)", _SINCE)
 def leader_completeness(s: State) -> Bool:
     """The leader of the newest epoch holds what was committed, at the same offsets."""
     return every(Server, lambda r: implies(_is_newest_leader(s, r), _holds_committed(s, r)))
 
 
 @promise(
-    "brokers and controllers never apply different metadata at one offset", f"{_RAFT}, State Machine Safety (§5.4.3)", _SINCE
+    "brokers and controllers never apply different metadata at one offset", f"{RAFT}, State Machine Safety (§5.4.3)", _SINCE
 )
 def state_machine_safety(s: State) -> Bool:
     """What a controller has below its high watermark is what was committed there first: a leader, or with snapshots any."""
@@ -95,7 +94,7 @@ def controllers_act_as_one(before: State, after: State) -> Bool:
 
 @promise(
     "an epoch and an offset name one record: two logs that have it in common have everything before it in common",
-    f"{_RAFT}, Log Matching (§5.3); KAFKA-10527",
+    f"{RAFT}, Log Matching (§5.3); KAFKA-10527",
     _SINCE,
 )
 def log_matching(s: State) -> Bool:
@@ -174,25 +173,6 @@ def snapshots_are_taken_up(s: State) -> Bool:
 
     return every_two(Server, Server, can)
 
-
-def _has_majority(s: State, leader: Server) -> Bool:
-    mine = s.server[leader]
-
-    def is_taken(r: Server) -> Bool:
-        one = s.server[r]
-        return (one.epoch > mine.epoch) | ((one.epoch == mine.epoch) & (one.bond == leader))
-
-    return is_majority(count(Server, is_taken), all_of(Server))
-
-
-@promise("static voters that have elected a leader elect no other in its epoch", _RAFT, _SINCE)
-def leaders_have_a_majority(s: State) -> Bool:
-    """Of every leader: more than half of the servers are bound to it, or know a newer epoch."""
-    return every(Server, lambda r: implies(s.server[r].leads, _has_majority(s, r)))
-
-
-ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per_epoch)
-"""What is kept by every step, and makes two leaders in one epoch impossible."""
 
 PROPERTIES: tuple[Property, ...] = (
     one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from acked.invariants.kraft import ELECTION_LEMMAS, one_leader_per_epoch
+from acked.invariants.kraft import leader_completeness, metadata_survives, one_leader_per_epoch
+from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, ELECTION_LEMMAS
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas.catalogue import (
     CONTROLLER_EPOCHS_ARE_DENSE,
@@ -165,6 +166,9 @@ _UNCOVERED_FETCHES = (
 )
 
 
+_COMPLETENESS = (leader_completeness, metadata_survives)
+"""What is asked of logs as well; an argument about elections alone does without most lemmas."""
+
 _UNCOVERED_ELECTIONS = {
     "voters": "its lemma is about static voters, whose majorities have one in common",
     "initial_voters": "its lemma is about servers all of which are voters",
@@ -239,8 +243,9 @@ def argument_of(
 
     Without switches it is the argument of what every setting has in common.
     """
-    argument = _argument_of(protocol, switches)
-    return None if argument is None else argument.asking(asked)
+    names = frozenset(asked)
+    argument = _argument_of(protocol, switches, names)
+    return None if argument is None else argument.asking(names)
 
 
 def _given(protocol: Protocol, switches: Mapping[str, object] | None) -> dict[str, int]:
@@ -251,7 +256,7 @@ def _given(protocol: Protocol, switches: Mapping[str, object] | None) -> dict[st
     }
 
 
-def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> Argument | None:
+def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, asked: frozenset[str]) -> Argument | None:
     if protocol.state is PartitionState:
         given = _given(protocol, switches)
         is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
@@ -285,14 +290,17 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
         )
     if protocol.state is KraftState:
         given = _given(protocol, switches)
+        is_of_logs = not asked.isdisjoint(item.name for item in _COMPLETENESS)
         return Argument(
-            ELECTION_LEMMAS,
-            (),
-            (one_leader_per_epoch.name,),
+            COMPLETENESS_LEMMAS if is_of_logs else ELECTION_LEMMAS,
+            _COMPLETENESS if is_of_logs else (),
+            (one_leader_per_epoch.name, *(item.name for item in _COMPLETENESS if is_of_logs)),
             _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
-            "kraft_cores.json",
+            "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
+            AFTERWARDS if is_of_logs else (),
             uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]},
             is_exact=True,
+            further=() if is_of_logs else _COMPLETENESS,
         )
     if protocol.state is ReplicationState:
         return Argument(

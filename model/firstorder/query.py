@@ -23,6 +23,7 @@ from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol
 from acked.model.firstorder.terms import Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
+from acked.model.language.storage.composites import LogDomain
 from acked.model.language.values import Id
 
 
@@ -147,6 +148,8 @@ class Questions:
                     term = self._reading.before.contents[family.key](at)
                     term = term - 1 if isinstance(family.domain, OptionalDomain) else term
                     numbers.setdefault(unit, []).append(term)
+                    if logic.is_exact and family.key[-1] == LogDomain.END:
+                        numbers[unit].append(term - 1)  # What stands last in a log.
                     if not family.indices:
                         newest.setdefault(unit, []).extend((term, term - 1))
         found: dict[str, list[Term]] = {}

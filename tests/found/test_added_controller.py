@@ -10,7 +10,6 @@ The controls: nobody was being added; the failed voter comes back with its disk.
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,17 +26,15 @@ __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.usefixtures("users_cache")]
 
 NEW = 3
-FETCH_IS_OVER = 1.0
-"""Seconds after which a follower's last fetch is answered, without records: it waits for half a second at the leader."""
 PATIENT = {"controller.quorum.fetch.timeout.ms": "6000"}
 """Thrice Kafka's own: a leader from whom nobody fetches resigns after nine seconds, not three."""
 STUCK = 60.0
 """Seconds without a leader that are enough: an election takes up to ten."""
 
 
-def is_of_a_voter(frame: Frame) -> bool:
-    """Whether a voter of the beginning fetches."""
-    return f"raft-client-{NEW}".encode() not in frame.payload
+def is_of(one: int, frame: Frame) -> bool:
+    """Whether a controller sent the request."""
+    return f"raft-client-{one}".encode() in frame.payload
 
 
 def has_all(them: Controllers, leader: int, one: int) -> bool:
@@ -57,13 +54,18 @@ def test_a_voter_that_fails_for_good_while_a_fourth_is_added_leaves_no_leader(
         network = stack.enter_context(Network())
         them = stack.enter_context(Controllers(version, 4, tmp_path, joining=1, network=network, settings=PATIENT))
         first = them.replicated_leader()
-        unheard = network.hold(api=Api.FETCH)
-        time.sleep(FETCH_IS_OVER)
+        apart = network.hold(api=Api.FETCH, predicate=lambda frame: not is_of(NEW, frame))
+        unheard = network.hold(api=Api.FETCH, predicate=lambda frame: is_of(NEW, frame))
+
+        def is_held(one: int) -> bool:
+            return any(is_of(one, frame) for frame in (*apart.held, *unheard.held))
+
+        # A follower sends its next fetch once it has the answer to the last one.
+        wait_for(lambda: all(is_held(one) for one in them.running if one != first), "that no fetch is at the leader", 5.0)
         if adds:
             them.add(NEW, first, stack)
             wait_for(lambda: them.voters(first) == {0, 1, 2, NEW}, "that the change is in the leader's log", 8.0)
         them.kill(first)
-        apart = network.hold(api=Api.FETCH, predicate=is_of_a_voter)
         unheard.lift()
         [second] = wait_for(
             lambda: [one for one in them.running if has_all(them, one, NEW)], "that the new one alone has it", 60.0

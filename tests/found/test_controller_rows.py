@@ -44,8 +44,11 @@ def test_a_new_disk_formatted_with_standalone_makes_a_second_leader_and_without_
         them.lose_disk(other, how)
         them.start(other)
         if how == "--standalone":
-            wait_for(lambda: them.described(other) is not None, "that the new disk leads", 60.0)
-            assert (them.voters(other), them.voters(leader)) == ({other}, {0, 1, 2})
+            old = {0, 1, 2} - {other}  # Whichever of them leads by now.
+            wait_for(
+                lambda: them.voters(other) == {other} and any(them.voters(one) == {0, 1, 2} for one in old),
+                "that the new disk leads, and another one beside it", 60.0,
+            )
         else:
             wait_for(lambda: other in {one.replica_id for one in them.described(leader).observers}, "that it fetches", 60.0)
             assert them.described(other) is None
