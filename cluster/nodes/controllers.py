@@ -181,9 +181,13 @@ class Controllers:
     def _configure(self, one: int, more: Mapping[str, str]) -> None:
         (self._folder / str(one)).mkdir()
         self._logging(one).write_text(log_configuration(self._release.log_binding, self._folder / str(one) / "log"))
+        # A voter with other listeners than the quorum knows has them replaced by its own, which lead past the network.
+        is_apart = self._known != self.ports
+        advertised = {"advertised.listeners": f"CONTROLLER://{_HOST}:{self._known[one]}"} if is_apart else {}
         settings = {
             "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._data(one)),
             "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://{_HOST}:{self.ports[one]}",
+            **advertised,
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT", **more,
         }  # fmt: skip
         write_properties(Path(self._configuration(one)), settings)
