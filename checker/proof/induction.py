@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, ProofProgress
@@ -39,7 +37,6 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
 from acked.checker.search.local import LocalSearch
-from acked.checker.shards.arrays import states_of
 from acked.checker.shards.shard import Shard
 from acked.checker.solver.conjuncts import Pieces, hints
 from acked.checker.solver.lemma_sets import shipped_sets
@@ -379,4 +376,8 @@ def add_reachability(result: ProofResult, max_states: int, observer: Observer) -
 
 def _holds(shard: Shard, words: Words) -> bool:
     """Whether a state is among those that a shard has seen."""
-    return bool((states_of(shard) == np.array(words, np.uint64)).all(axis=1).any())
+    import numpy
+
+    from acked.checker.shards.arrays import states_of
+
+    return bool((states_of(shard) == numpy.array(words, numpy.uint64)).all(axis=1).any())

@@ -120,6 +120,14 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     return labels
 
 
+def _refuses(protocol: Protocol, constants: Mapping[str, int]) -> bool:
+    try:
+        protocol.instantiate(constants)
+    except ModelError:
+        return True
+    return False
+
+
 def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bool:
     try:
         return action in protocol.actions_under(constants)
@@ -148,8 +156,13 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
     for number, on in product(range(choices), (1, 0)):
         picked = {item.name: min(number, item.hi) for item in protocol.constants if item.names}
         switched = {item.name: on for item in protocol.constants if isinstance(item, Switch)}
-        bounded = {item.name: max(item.default, on) for item in protocol.constants if item.default is not None}
-        yield {**small, **bounded, **picked, **switched}
+        usual = {item.name: item.default for item in protocol.constants if item.default is not None}
+        usual = {name: value for name, value in usual.items() if name not in picked | switched}
+        raised = {**small, **{name: max(value, on) for name, value in usual.items()}, **picked, **switched}
+        # Some bounds exclude each other: the newest of them first is left as it is.
+        lowered = ({**raised, name: value} for name, value in reversed(usual.items()) if raised[name] != value)
+        others = (one for one in lowered if not _refuses(protocol, one))
+        yield next(others, raised) if on and _refuses(protocol, raised) else raised
 
 
 def _turn(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:

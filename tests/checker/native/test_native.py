@@ -64,6 +64,7 @@ def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "program_of", refuse)
 
 
+@pytest.mark.slow
 def test_the_same_question_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = compile_kernel(question().plan)
     assert len(list(cache.iterdir())) == len((*first.objects, first.program)) == 2
