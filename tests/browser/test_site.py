@@ -43,7 +43,7 @@ def test_the_search_finds_a_page_without_a_server_and_without_the_network(site: 
     watched.own.append(site.as_uri())
     watched.page.goto((site / "index.html").as_uri())
     watched.page.get_by_role("textbox", name="Search").click()
-    watched.page.keyboard.type("replays traces compiler translation", delay=30)
+    watched.page.keyboard.type("tiered compilation", delay=30)
     watched.page.locator(".md-search-result__item a").first.wait_for()
     watched.page.locator(".md-search-result__item a").first.click()
     watched.page.wait_for_url("**/engine.html**")
