@@ -109,23 +109,17 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
     labels: dict[str, list[str]] = {}
     tracings = Tracings()
+    taken = []
     for constants in _configurations(protocol):
-        _learn_labels(protocol, constants, labels, tracings)
+        asked = (constants, *_lowered(protocol, constants))
+        taken.append(next((one for one in asked if _learn_labels(protocol, one, labels, tracings)), constants))
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = chain(_turn(protocol, 1), _turn(protocol, 2))
+            turned = chain(_turn(protocol, taken, 1), _turn(protocol, taken, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
                 _learn_labels(protocol, found, labels, tracings)
     return labels
-
-
-def _refuses(protocol: Protocol, constants: Mapping[str, int]) -> bool:
-    try:
-        protocol.instantiate(constants)
-    except ModelError:
-        return True
-    return False
 
 
 def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bool:
@@ -137,14 +131,16 @@ def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bo
 
 def _learn_labels(
     protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]], tracings: Tracings
-) -> None:
+) -> bool:
+    """Whether the protocol takes these constants; a listing must not fail because it refuses them."""
     try:
         learned = protocol.labels_under(constants, tracings)
     except ModelError:
-        return  # A listing must not fail because a protocol refuses these very constants.
+        return False
     for name, under_these in learned.items():
         known = labels.setdefault(name, [])
         known += [label for label in under_these if label not in known]
+    return True
 
 
 def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
@@ -156,19 +152,21 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
     for number, on in product(range(choices), (1, 0)):
         picked = {item.name: min(number, item.hi) for item in protocol.constants if item.names}
         switched = {item.name: on for item in protocol.constants if isinstance(item, Switch)}
-        usual = {item.name: item.default for item in protocol.constants if item.default is not None}
-        usual = {name: value for name, value in usual.items() if name not in picked | switched}
-        raised = {**small, **{name: max(value, on) for name, value in usual.items()}, **picked, **switched}
-        # Some bounds exclude each other: the newest of them first is left as it is.
-        lowered = ({**raised, name: value} for name, value in reversed(usual.items()) if raised[name] != value)
-        others = (one for one in lowered if not _refuses(protocol, one))
-        yield next(others, raised) if on and _refuses(protocol, raised) else raised
+        bounded = {item.name: max(item.default, on) for item in protocol.constants if item.default is not None}
+        yield {**small, **bounded, **picked, **switched}
 
 
-def _turn(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
+def _lowered(protocol: Protocol, constants: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The same with one bound as it is by default, the newest first: some bounds exclude each other."""
+    for item in reversed(protocol.constants):
+        if not (item.names or isinstance(item, Switch) or item.default in (None, constants[item.name])):
+            yield {**constants, item.name: item.default}
+
+
+def _turn(protocol: Protocol, taken: Sequence[dict[str, int]], number: int) -> Iterator[dict[str, int]]:
     """Configurations with so many two-valued constants turned: some actions need one switch on and another off."""
     turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
-    for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):
+    for constants, chosen in product(taken, combinations(turnable, number)):
         yield {**constants, **{item.name: item.lo + item.hi - constants[item.name] for item in chosen}}
 
 

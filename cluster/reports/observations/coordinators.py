@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from acked.cluster.reports.observations.quorum import print_breaches
 from acked.cluster.validating.coordinators import CoordinatorsJudged, Said
 from acked.reports import units
-from acked.reports.console import Console, glyphs_of, put_paragraph
+from acked.reports.console import Console
 
 FORMAT = "acked-validate-coordinators/1"
 
@@ -34,16 +35,10 @@ def coordinators_document(judged: CoordinatorsJudged, topic: str) -> dict[str, A
 
 def print_coordinators(console: Console, judged: CoordinatorsJudged) -> None:
     """What was read, and each breach."""
-    glyphs = glyphs_of(console)
     read = (
         f"{units.plural(judged.lines, 'line')} of {units.plural(len(judged.nodes), 'broker')}, "
         f"{units.plural(len(judged.partitions), 'partition')}: {units.plural(judged.count(Said.LOADED), 'load')}, "
         f"{units.plural(judged.count(Said.UNLOADED), 'unload')}, {units.plural(judged.count(Said.NEW), 'generation')} of "
         f"{units.plural(len(judged.groups), 'group')}"
     )
-    for one in judged.breaches:
-        put_paragraph(console, f"{glyphs.bad} {one.promise}: {one.text}", "bold red", rest="  ")
-    if judged.is_valid:
-        put_paragraph(console, f"{glyphs.good} {read}; nothing contradicts a promise", "bold green", rest="  ")
-    else:
-        put_paragraph(console, f"  {read}", "dim", rest="  ")
+    print_breaches(console, read, judged.breaches)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from acked.cluster.exercising.quorum import MEANING, QuorumExercised
-from acked.cluster.validating.quorum import QuorumJudged
+from acked.cluster.validating.quorum import Breach, QuorumJudged
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put_paragraph
 
@@ -31,19 +32,24 @@ def quorum_document(judged: QuorumJudged) -> dict[str, Any]:
 
 def print_quorum(console: Console, judged: QuorumJudged) -> None:
     """What was read, and each breach."""
-    glyphs = glyphs_of(console)
     read = (
         f"{units.plural(judged.lines, 'line')} of {units.plural(len(judged.nodes), 'controller')}: "
         f"{units.plural(judged.epochs, 'epoch')} with a leader, {units.plural(len(judged.marks), 'first high watermark')}, "
         f"{units.plural(len({one.offset for one in judged.voted}), 'voter set')}, "
         f"{units.plural(judged.new_disks, 'new disk')}"
     )
-    for one in judged.breaches:
+    print_breaches(console, read, judged.breaches)
+
+
+def print_breaches(console: Console, read: str, breaches: Sequence[Breach]) -> None:
+    """Each promise that lines contradict, and what was read."""
+    glyphs = glyphs_of(console)
+    for one in breaches:
         put_paragraph(console, f"{glyphs.bad} {one.promise}: {one.text}", "bold red", rest="  ")
-    if judged.is_valid:
-        put_paragraph(console, f"{glyphs.good} {read}; nothing contradicts a promise", "bold green", rest="  ")
-    else:
+    if breaches:
         put_paragraph(console, f"  {read}", "dim", rest="  ")
+    else:
+        put_paragraph(console, f"{glyphs.good} {read}; nothing contradicts a promise", "bold green", rest="  ")
 
 
 def exercise_document(done: QuorumExercised, judged: QuorumJudged) -> dict[str, Any]:
