@@ -57,11 +57,11 @@ def gate_mutations() -> Iterator[str]:
     yield from table_markdown(table(columns, json.loads(GATE.read_text("utf-8"))))
 
 
-def rows_of(name: str, chosen: Callable[[list[str]], bool] = bool) -> Iterator[str]:
-    """The table of a file of docs/ with comma-separated values, or some rows of it."""
+def rows_of(name: str) -> Iterator[str]:
+    """The table of a file of docs/ with comma-separated values."""
     with (ROOT / "docs" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         heads, *rows = csv.reader(file)
-    yield from markdown_table(heads, (map(_shown, heads, row) for row in rows if chosen(row)))
+    yield from markdown_table(heads, (map(_shown, heads, row) for row in rows))
 
 
 def _shown(head: str, text: str) -> str:
@@ -86,11 +86,6 @@ def faults() -> Iterator[str]:
     yield from markdown_table(("added", "what is assumed as well"), ((f"`{one.name}`", one.words) for one in BESIDES))
 
 
-def is_overview(row: list[str]) -> bool:
-    """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
-    return (row[1], row[3]) == ("all", "off")
-
-
 PARTS = {
     "answers-before": Part(partial(rows_of, "answers_before")),
     "api": Part(api.reference, api.names),
@@ -103,7 +98,7 @@ PARTS = {
     "false-claims": Part(false_claims.part),
     "faults": Part(faults, faults),
     "found": Part(found, partial(found, FINDING[:2])),
-    "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
+    "gallery": Part(gallery.part_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
     "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
@@ -114,19 +109,19 @@ PARTS = {
     "breaches": Part(proofs.breaches),
     "releases": Part(proofs.releases, proofs.kept_of_releases),
     "house": Part(house.tables),
-    "hunts": Part(hunts.part, partial(hunts.part, releases=1)),
-    "assumptions": Part(hunts.assumptions_part, hunts.assumptions_part),
+    "hunts": Part(hunts.part),
+    "assumptions": Part(hunts.assumptions_part),
     "kafka-mutants": Part(kafka_mutants.part),
-    "kills": Part(real.lost_by_kills, real.lost_by_kills),
-    "matrix": Part(partial(rows_of, "matrix"), partial(rows_of, "matrix", is_overview)),
+    "kills": Part(real.lost_by_kills),
+    "matrix": Part(partial(rows_of, "matrix")),
     "proof-mutations": Part(proof_mutations.part),
-    "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),
+    "quorums": Part(gallery.part_of_quorums),
     "real-again": Part(real.again),
     "real-not-played": Part(real.left_out),
     "real-played": Part(real.played),
     "real-random": Part(real.random_traces),
     "real-releases": Part(real.whole_releases),
-    "tlc": Part(tlc.part, tlc.part),
+    "tlc": Part(tlc.part),
 }
 """By the name in the mark."""
 

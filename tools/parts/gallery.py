@@ -33,7 +33,6 @@ from tools.parts.spec_pages import (  # noqa: E402
     NotReproduced,
     claims_markdown,
     gallery_markdown,
-    gallery_table,
 )
 from tools.real import on_brokers  # noqa: E402
 
@@ -100,11 +99,6 @@ def untold() -> list[NotReproduced]:
 def part_of_bugs() -> list[str]:
     """The gallery, as the site shows it."""
     return gallery_markdown(answers("gallery"), standstills(), untold(), on_brokers())
-
-
-def kept_of_bugs() -> list[str]:
-    """Its table, as git keeps it."""
-    return gallery_table(map(unsearched, specs("gallery")), map(unsearched, specs("recoverable")))
 
 
 def part_of_claims() -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +35,9 @@ def kept_of(document: dict[str, Any]) -> dict[str, Any]:
     return {"seed": document["seed"], "ended": document["ended"], "tally": tally, "losses": losses}
 
 
-def part(releases: int | None = None) -> Iterator[str]:
-    """For each release how far it got, and a row for each loss that is new or open; documented costs are counted.
-
-    Of so many `releases`, the newest first.
-    """
-    for release, hunt in islice(json.loads(KEPT.read_text("utf-8")).items(), releases):
+def part() -> Iterator[str]:
+    """For each release how far it got, and a row for each loss that is new or open; documented costs are counted."""
+    for release, hunt in json.loads(KEPT.read_text("utf-8")).items():
         tally = hunt["tally"]
         costs = len({loss["known_as"] for loss in hunt["losses"] if loss["state"] == "known, documented"})
         yield from (
