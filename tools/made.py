@@ -101,6 +101,7 @@ PARTS = {
     "gallery": Part(gallery.part_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
+    "language": Part(partial(rows_of, "language")),
     "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
     "lemmas-machine": Part(partial(proofs.lemmas, MACHINE_LEMMAS)),
     "lemmas-moves": Part(partial(proofs.lemmas, (*MOVE_LEMMAS, *RETURN_LEMMAS))),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +13,9 @@ from acked.model.language.sets import SetValue
 from acked.model.language.storage.messages import MessagesView, QueueView
 from acked.model.language.storage.views import ArrayView, LogView
 from acked.model.language.values import OptionalValue
+from tests.places import CHECKOUT
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "values.md").read_text("utf-8")
+PAGE = (CHECKOUT / "docs" / "values.md").read_text("utf-8")
 CODE = re.compile(r"`((?:[^`\\]|\\.)+)`")
 NOT_FOR_AUTHORS = {"item", "code_of", "mask_of", "expr", "lift", "type_name", "instead", "view"}
 
@@ -68,10 +69,11 @@ def test_what_a_value_can_do_stands_on_the_page(kind: type) -> None:
 
 
 def test_what_the_language_has_is_shown_by_a_file_that_there_is_and_the_rest_has_a_reason() -> None:
-    rows = [line.split("|")[1:-1] for line in PAGE.split("| looked for |")[1].splitlines()[2:] if line.startswith("|")]
+    with (CHECKOUT / "docs" / "language.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
     assert len(rows) > 20
     for looked_for, here, shown in rows:
         files = re.findall(r"\]\(\.\./([^)]+)\)", shown)
-        assert here.strip() == "yes" or here.strip().startswith("no, "), looked_for
-        assert bool(files) == (here.strip() == "yes"), looked_for
-        assert all((Path(__file__).resolve().parents[2] / file).is_file() for file in files), files
+        assert here == "yes" or here.startswith("no, "), looked_for
+        assert bool(files) == (here == "yes"), looked_for
+        assert all((CHECKOUT / file).is_file() for file in files), files
