@@ -96,6 +96,7 @@ PARTS = {
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
+    "false-lemmas": Part(partial(rows_of, "false_lemmas")),
     "faults": Part(faults, faults),
     "found": Part(found, partial(found, FINDING[:2])),
     "gallery": Part(gallery.part_of_bugs),
@@ -123,6 +124,7 @@ PARTS = {
     "real-random": Part(real.random_traces),
     "real-releases": Part(real.whole_releases),
     "tlc": Part(tlc.part),
+    "transaction-rules": Part(partial(rows_of, "transaction_rules")),
 }
 """By the name in the mark."""
 
