@@ -24,8 +24,6 @@ SELDOM = {
     # A search of six million states, which the gate makes, too.
     "acked check partition --quiet":
         "specs/partition.toml: the gate compares verdict and count",
-    "acked diff my_partition.toml partition -c log_size=1 -c records=1 --quiet | head -18":
-        "test_difference.py: what is possible in one of two protocols and not in the other; changing-a-rule.md shows it",
     # Spark, which the page's other query starts, too.
     'acked states query kip320 -c replicas=2 -q "SELECT quorum.leader, count(*) AS states FROM states '
     'WHERE size(quorum.isr) = 1 GROUP BY 1 ORDER BY 1"':
