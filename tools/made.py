@@ -123,8 +123,10 @@ PARTS = {
     "real-played": Part(real.played),
     "real-random": Part(real.random_traces),
     "real-releases": Part(real.whole_releases),
+    "statements": Part(partial(rows_of, "statements")),
     "tlc": Part(tlc.part),
     "transaction-rules": Part(partial(rows_of, "transaction_rules")),
+    "values": Part(partial(rows_of, "values")),
 }
 """By the name in the mark."""
 

@@ -20,12 +20,13 @@ CODE = re.compile(r"`((?:[^`\\]|\\.)+)`")
 NOT_FOR_AUTHORS = {"item", "code_of", "mask_of", "expr", "lift", "type_name", "instead", "view"}
 
 
-ASKED, CHANGED = PAGE.split("What changes the state")
+def rows_of(name: str) -> list[list[str]]:
+    with (CHECKOUT / "docs" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
-def cells(part: str) -> list[str]:
-    rows = [re.split(r"(?<!\\)\|", line) for line in part.splitlines() if line.startswith("|")]
-    return [text.replace("\\|", "|") for row in rows for text in CODE.findall(row[2])]
+def cells(name: str) -> list[str]:
+    return [text.replace("\\|", "|") for _, written, _ in rows_of(name) for text in CODE.findall(written)]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def names() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("text", "changes"), [*((text, False) for text in cells(ASKED)), *((text, True) for text in cells(CHANGED))]
+    ("text", "changes"), [*((text, False) for text in cells("values")), *((text, True) for text in cells("statements"))]
 )
 def test_every_expression_of_the_page_is_run_and_only_statements_change_the_state(
     text: str, changes: bool, names: dict[str, Any]
@@ -64,15 +65,13 @@ def initial(s: Any) -> None:
 @pytest.mark.parametrize("kind", [SetValue, OptionalValue, LogView, QueueView, MessagesView, ArrayView])
 def test_what_a_value_can_do_stands_on_the_page(kind: type) -> None:
     has = {name for name in dir(kind) if not name.startswith(("_", "no_"))} - NOT_FOR_AUTHORS
-    written = " ".join(cells(PAGE))
+    written = " ".join([*cells("values"), *cells("statements")])
     assert {name for name in has if f".{name}" not in written} == set()
 
 
 def test_what_the_language_has_is_shown_by_a_file_that_there_is_and_the_rest_has_a_reason() -> None:
-    with (CHECKOUT / "docs" / "language.csv").open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(file)
-    assert len(rows) > 20
-    for looked_for, here, shown in rows:
+    assert len(rows_of("language")) > 20
+    for looked_for, here, shown in rows_of("language"):
         files = re.findall(r"\]\(\.\./([^)]+)\)", shown)
         assert here == "yes" or here.startswith("no, "), looked_for
         assert bool(files) == (here == "yes"), looked_for
