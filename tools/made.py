@@ -12,7 +12,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,16 +69,13 @@ def _shown(head: str, text: str) -> str:
     return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
 
 
-FINDING = ("finding", "what it is", "the promise", "releases", "shown by")
-
-
-def found(heads: Sequence[str] = FINDING) -> Iterator[str]:
-    """What was found in Kafka, with the first so many columns of `FINDING`."""
+def found() -> Iterator[str]:
+    """What was found in Kafka."""
     rows = (
         (f"[{one.title}]({one.page.removeprefix('docs/')})", one.status.value, one.promise, one.releases, f"`{one.command}`")
         for one in read_findings((ROOT / "specs" / "found.json").read_text("utf-8"))
     )
-    yield from markdown_table(heads, (row[: len(heads)] for row in rows))
+    yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)
 
 
 def faults() -> Iterator[str]:
@@ -88,7 +85,7 @@ def faults() -> Iterator[str]:
 
 PARTS = {
     "answers-before": Part(partial(rows_of, "answers_before")),
-    "api": Part(api.reference, api.names),
+    "api": Part(api.reference),
     "bugs-of-replication": Part(partial(rows_of, "bugs_of_replication")),
     "bugs-of-transactions": Part(partial(rows_of, "bugs_of_transactions")),
     "claims": Part(gallery.part_of_claims),
@@ -98,10 +95,11 @@ PARTS = {
     "false-claims": Part(false_claims.part),
     "false-lemmas": Part(partial(rows_of, "false_lemmas")),
     "faults": Part(faults, faults),
-    "found": Part(found, partial(found, FINDING[:2])),
+    "found": Part(found),
     "gallery": Part(gallery.part_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
+    "kraft-models": Part(partial(rows_of, "kraft_models")),
     "language": Part(partial(rows_of, "language")),
     "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
     "lemmas-machine": Part(partial(proofs.lemmas, MACHINE_LEMMAS)),
@@ -109,6 +107,7 @@ PARTS = {
     "lemmas-controllers": Part(partial(proofs.lemmas, CONTROLLER_LEMMAS)),
     "promises": Part(proofs.verdicts),
     "breaches": Part(proofs.breaches),
+    "remarks": Part(partial(rows_of, "remarks")),
     "releases": Part(proofs.releases, proofs.kept_of_releases),
     "house": Part(house.tables),
     "hunts": Part(hunts.part),

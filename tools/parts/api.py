@@ -63,14 +63,6 @@ def reference() -> list[str]:
     return "\n\n".join(parts).split("\n")
 
 
-def names() -> Iterator[str]:
-    """The names alone, as git keeps them."""
-    _every_name_has_a_chapter()
-    for chapter, named in CHAPTERS.items():
-        yield f"- {chapter}: {', '.join(f'`{name}`' for name in named)}"
-    yield f"- Roles: {', '.join(f'`{name}`' for name in CONSTANTS)}"
-
-
 def _every_name_has_a_chapter() -> None:
     named = sorted([*CONSTANTS, *(name for names in CHAPTERS.values() for name in names)])
     if named != sorted(acked.__all__):
