@@ -273,7 +273,7 @@ def test_a_task_reads_only_files_that_may_have_its_states(
             result = SparkSearch(small(), run, again, bounds=SparkBounds(memory=1 << 26, max_depth=depth)).run()
         del opened[next(name for name in opened if name.startswith("00001-"))]  # which says nothing of buckets
         assert opened
-        assert max(opened.values()) == tasks - 1, "in thirds, of what was in quarters or halves, all but the middle is whole"
+        assert max(opened.values()) == tasks - 1, "halves are of whole quarters; a quarter may be of two thirds"
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
 
 
