@@ -1,6 +1,6 @@
 """Bytes over sockets, and connections of which both ends have shown that they know a secret.
 
-`read_exactly`; `listen`, `receive_calls`, `call` and `answer`; `hang_up`. What is sent is not encrypted.
+`read_exactly` and `read_into`; `listen`, `receive_calls`, `call` and `answer`; `hang_up`. What is sent is not encrypted.
 """
 
 from __future__ import annotations
@@ -32,6 +32,15 @@ def read_exactly(connection: socket.socket, size: int) -> bytes:
             raise ConnectionError("it closed the connection")
         size -= len(pieces[-1])
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def read_into(connection: socket.socket, memory: memoryview) -> None:
+    """Fills memory with what comes; ConnectionError if the other side closes before."""
+    while len(memory):
+        size = connection.recv_into(memory, 0, socket.MSG_WAITALL)
+        if not size:
+            raise ConnectionError("it closed the connection")
+        memory = memory[size:]
 
 
 def listen(host: str, port: int, backlog: int) -> socket.socket:

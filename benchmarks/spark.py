@@ -10,6 +10,7 @@ anti-join) as the honest baseline. Every figure comes with the command that prin
 from __future__ import annotations
 
 import argparse
+import mmap
 import os
 import re
 import signal
@@ -53,6 +54,8 @@ PARTS = {
 """What the times that tasks book are told as."""
 
 EXECUTOR_MEMORY = {"spark.executor.memory": "1g"}
+TOUCHED = 768 << 20
+"""Bytes that are written to and given back before each run that is compared, more than either takes."""
 
 
 def median(values: Sequence[float]) -> str:
@@ -71,6 +74,31 @@ def over_spark(spec: Spec, driver: SparkDriver, observer: Observer | None = None
             return result, searching, run.stored_bytes, time.perf_counter() - begin
 
 
+def touch_memory() -> None:
+    """Has the system find memory for the run that follows.
+
+    A virtual machine may hand what is free back to its host within seconds, and has to ask for it again at the first touch.
+    Two megabytes took 0.2 to 8 ms then, so that a run after an idle moment measured the host.
+    """
+    with mmap.mmap(-1, TOUCHED) as region:
+        region.madvise(mmap.MADV_HUGEPAGE)
+        for _ in range(TOUCHED >> 20):
+            region.write(bytes(1 << 20))
+
+
+def processor_seconds() -> float:
+    """What this process and those below it, which are Spark's, have used so far."""
+    from tests.checker.spark.spark_cluster import descendants
+
+    ticks = 0
+    for pid in (os.getpid(), *descendants(os.getpid())):
+        try:
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        except OSError:
+            pass  # It has just ended.
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def locally(spec: Spec) -> Result:
     """One local run with two workers."""
     return search(spec.question(), Bounds(workers=2))
@@ -80,11 +108,17 @@ def compare(name: str, spec: Spec, small: Spec, driver: SparkDriver, runs: int) 
     """Rates side by side, run by run, and the cost of small levels."""
     over_spark(small, driver)
     over_spark(spec, driver)  # imports, compiles and loads: its time is not counted
-    ratios, rates, local_rates, levels, starts = [], [], [], [], []
+    ratios, used, rates, local_rates, levels, starts = [], [], [], [], [], []
     last: tuple[Result, SparkSearch, int, float] | None = None
     for _ in range(runs):
+        touch_memory()
+        before = processor_seconds()
         here = locally(spec)
+        local_seconds = processor_seconds() - before
+        touch_memory()
+        before = processor_seconds()
         last = over_spark(spec, driver)
+        used.append((processor_seconds() - before) / local_seconds)
         result = last[0]
         assert (result.distinct_states, result.generated_states, result.depth, result.actions) == (
             here.distinct_states, here.generated_states, here.depth, here.actions,
@@ -101,6 +135,7 @@ def compare(name: str, spec: Spec, small: Spec, driver: SparkDriver, runs: int) 
     print(f"  million distinct states a second            {median(rates)}")
     print(f"  the local search with two workers           {median(local_rates)}")
     print(f"  ratio, pair by pair                         {median(ratios)}")
+    print(f"  processor seconds, times the local ones     {median(used)}")
     print(f"  milliseconds a level of a small space       {median(levels)}")
     print(f"  seconds to start tasks and end them         {median(starts)}")
     print("  where a task's time went, last run, seconds of each task:")

@@ -20,7 +20,7 @@ from typing import ClassVar
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
 from acked.checker.native.shape import shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
@@ -143,8 +143,6 @@ class SparkSearch:
         self._shape = shape_of(plan)
         self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
-        # Executors of one machine have its processor.
-        self._portable = None if self.driver.settings.is_local else portable_code(plan)
         self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
         self.stored.agree_on_layout(self._codec)
         if not self.stored.commits:
@@ -154,7 +152,7 @@ class SparkSearch:
         states = self.question.initial
         words = numbers(word for state in states for word in state)
         path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
-        return (self._codec.write(path, 1, address(words), len(states)),)
+        return (self._codec.write(path, 1, address(words), len(states), self.stored.packs),)
 
     # -- attempts ---------------------------------------------------------------------------------------------------
 
@@ -205,7 +203,7 @@ class SparkSearch:
             sign.touch()
         except OSError as error:
             raise cannot_write(sign, error) from None
-        meeting = Meeting(self.driver, self.workers, self.stored.path / "levels")
+        meeting = Meeting(self.driver, self.workers, self.stored.path / "levels", self.question)
         self.observer.phase("starting tasks")
         first_port = port + 1 if port else 0
         plan = replace(self._plan(attempt), driver=meeting.place, first_port=first_port, secret=meeting.secret)
@@ -237,7 +235,7 @@ class SparkSearch:
         self._started = self._started or begun
         try:
             while self._level(meeting, job):
-                meeting.tell("next")
+                pass
         finally:
             self._seconds += time.perf_counter() - begun
 
@@ -249,19 +247,19 @@ class SparkSearch:
             shape=self._shape,
             code=self._code,
             exchange=self._moves,
-            portable=self._portable,
             buckets=self.stored.buckets,
             layout=self._codec.fingerprint,
             workers=self.workers,
             memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
+            packs=self.stored.packs,
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
             forget_from=FORGET_FROM,
         )
 
     def _level(self, meeting: Meeting, job: Job) -> bool:
-        """Waits for a level and commits it; whether there is another one to come."""
+        """Waits for a level, says whether the search goes on behind it, and commits it; whether it does."""
         bodies = meeting.gather("done", job.look)
         report = LevelReport.of([report_from_json(body["report"]) for body in bodies])
         files = tuple(LevelFile(*body["file"]) for body in bodies if body["file"] is not None)
@@ -270,8 +268,12 @@ class SparkSearch:
         if not report.is_expanded and self._could_grow():
             raise _MoreSlots
         goes_on = self.ledger.commit(report)
-        if report.is_expanded:
-            self.stored.commit(report, files)
+        try:
+            if goes_on:
+                meeting.tell("next")  # Nobody waits for the disk.
+        finally:
+            if report.is_expanded:
+                self.stored.commit(report, files)
         self._report_progress(report, not goes_on)
         return goes_on
 

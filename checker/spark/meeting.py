@@ -4,9 +4,10 @@ What a task says (`kind`), and what the driver answers:
 
     here       its host, and where it listens for other tasks
     ready      it has taken in the stored levels                   begin   all have; where the others listen
-    done       it knows its part of the next level                 next    the level is committed
+    done       it knows its part of the next level                 next    the search goes on behind it
     write      a piece of a level file, if it does not see the run directory
     read       which piece of a level file it needs                data    that piece
+    portable   its processor is not the driver's                   data    code that it can compile for its own
     edge       the source that its files have (`trace.py`)         look    of which state of which level
     failed     it cannot go on, and the search neither             stop    it is over
     lost       it cannot go on, another attempt may
@@ -18,6 +19,7 @@ at once, or after `LOST_MILLISECONDS` if the network is cut.
 from __future__ import annotations
 
 import json
+import pickle
 import queue
 import secrets
 import selectors
@@ -26,11 +28,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from acked.base.errors import SystemFailure
 from acked.base.sockets import answer, hang_up, listen, receive_calls
+from acked.checker.native.compile import portable_code
+from acked.checker.question.question import Question
 from acked.checker.spark.seat import DRIVER, FRAME, READ_BYTES, frame
 from acked.checker.spark.session import LOCAL, SparkDriver
 from acked.checker.store.level_file import cannot_write, damage_of, write_all
@@ -64,11 +69,12 @@ class _Guest:
 class Meeting:
     """The meeting of so many tasks; use it in one thread, and `close` it. `levels` is the folder of level files.
 
-    `place` is the host and port to which tasks come, `secret` what they know then. `SystemFailure` where nobody can listen.
+    `question` is what they search for. `place` is the host and port to which tasks come, `secret` what they know then.
+    `SystemFailure` where nobody can listen.
     """
 
-    def __init__(self, driver: SparkDriver, tasks: int, levels: Path) -> None:
-        self._tasks, self._levels = tasks, levels
+    def __init__(self, driver: SparkDriver, tasks: int, levels: Path, question: Question) -> None:
+        self._tasks, self._levels, self._question = tasks, levels, question
         self.secret = secrets.token_bytes(SECRET_BYTES)
         self._guests: dict[int, _Guest] = {}
         self._said: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
@@ -152,6 +158,8 @@ class Meeting:
             self._write(guest, body["name"], data)
         elif kind == "read":
             self._tell(worker, "data", {}, self._read(body["name"], body["offset"], body["size"]))
+        elif kind == "portable":
+            self._tell(worker, "data", {}, self._portable_code)
         elif kind == "failed":
             where = "" if body["host"] in LOCAL else f" (on the executor {body['host']})"
             raise SystemFailure(body["error"] + where)
@@ -163,6 +171,10 @@ class Meeting:
                 file.close()
             guest.files.clear()
             self._said[kind][worker] = body
+
+    @cached_property
+    def _portable_code(self) -> bytes:
+        return pickle.dumps(portable_code(self._question.plan))
 
     # -- level files ------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import struct
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,7 @@ class Seat:
     def __init__(self, place: tuple[str, int], secret: bytes, worker: int, host: str) -> None:
         self._parent = os.getppid()
         self._host = host
+        self._heard: deque[dict[str, Any]] = deque()
         try:
             self._connection = call(place, secret, worker, DRIVER)
         except OSError as error:
@@ -74,23 +76,24 @@ class Seat:
             raise self._lost(error) from None
 
     def look_up(self) -> None:
-        """`Abandoned` if the driver has stopped the search, which says nothing else that is not waited for."""
+        """`Abandoned` if the driver has stopped the search; what else it has said is heard when it is waited for."""
         if select.select([self._connection], [], [], 0)[0]:
-            self._receive()
+            self._heard.append(self._receive()[0])
         if os.getppid() != self._parent:
             raise Orphaned(f"the Python daemon of the executor on {self._host} died")
 
     def wait_for(self, kind: str) -> dict[str, Any]:
         """The driver's next message, which is of this kind."""
-        while not select.select([self._connection], [], [], LOOK_SECONDS)[0]:
+        while not self._heard:
+            select.select([self._connection], [], [], LOOK_SECONDS)
             self.look_up()
-        body, _ = self._receive()
+        body = self._heard.popleft()
         assert body["kind"] == kind, f"the driver says {body['kind']} to who waits for {kind}"
         return body
 
-    def read(self, name: str, offset: int, size: int) -> bytes:
-        """Bytes of a level file of the driver's."""
-        self.say("read", {"name": name, "offset": offset, "size": size})
+    def ask(self, kind: str, body: Mapping[str, object] | None = None) -> bytes:
+        """The data with which the driver answers, while it says nothing else."""
+        self.say(kind, body)
         return self._receive()[1]
 
     def _receive(self) -> tuple[dict[str, Any], bytes]:
@@ -134,7 +137,8 @@ class RemoteFile(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """See `io.RawIOBase`."""
         view = memoryview(buffer).cast("B")
-        data = self._seat.read(self._name, self._at, min(len(view), READ_BYTES))
+        piece = {"name": self._name, "offset": self._at, "size": min(len(view), READ_BYTES)}
+        data = self._seat.ask("read", piece)
         view[: len(data)] = data
         self._at += len(data)
         return len(data)

@@ -15,14 +15,14 @@ import pickle
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from acked.base.bounds import default_memory
 from acked.base.errors import AckedError, SystemFailure
 from acked.checker.loops import exchange
-from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_portable, processor
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
 from acked.checker.shards.compact import FORGET_FROM
@@ -34,7 +34,6 @@ from acked.checker.spark.transfer import Transfer
 from acked.checker.store.level_file import (
     LevelFile,
     StateCodec,
-    bytes_address,
     constants_of,
     exchange_code,
     numbers_like,
@@ -46,6 +45,8 @@ CHUNK = 1 << 16
 """States that are expanded between two looks at whether the search goes on."""
 BOX_ROOM = 1 << 20
 """Bytes of a box besides room for one batch's worst case."""
+WORTH_SENDING = 1 << 18
+"""Bytes in a box that are sent before it is full, so that others have something to do while they wait for nothing else."""
 LOOPS = {
     exchange.EVALUATE: "evaluate",
     exchange.NOTE_STATES: "note_states",
@@ -68,12 +69,13 @@ class TaskPlan:
     shape: Shape
     code: ObjectCode
     exchange: ObjectCode
-    portable: PortableCode | None
     buckets: int
     layout: str
     workers: int
     memory: int | None
     levels: tuple[tuple[LevelFile, ...], ...]
+    packs: bool
+    """Whether level files are packed; see `level_file.py`."""
     columns: int = 1
     """Of the grid in which the tasks stand; see `grid.py`."""
     forget_from: int = FORGET_FROM
@@ -115,16 +117,14 @@ class Timing:
         self._since = now
 
 
+def own_code(code: ObjectCode, seat: Seat) -> ObjectCode:
+    """The kernel's code; if it is for another processor, the driver is asked for what can be compiled for this one."""
+    return code if code.processor == processor() else _compiled(seat.ask("portable"))
+
+
 @cache
-def _own_code(code: ObjectCode, portable: PortableCode | None) -> ObjectCode:
-    """The kernel's code, compiled again if it is for another processor."""
-    if code.processor == processor():
-        return code
-    if portable is None:
-        raise SystemFailure(
-            f"this executor's processor ({processor()[:60]}…) is not the driver's, and the search was begun for one kind only"
-        )
-    return compile_portable(portable)
+def _compiled(portable: bytes) -> ObjectCode:
+    return compile_portable(pickle.loads(portable))
 
 
 @cache
@@ -196,7 +196,7 @@ class Worker:
         self._sees_levels = is_shared and os.access(self.levels, os.W_OK)
         self.timing = Timing()
         shape = plan.shape
-        code = _own_code(plan.code, plan.portable)
+        code = own_code(plan.code, seat)
         self.native = _exchange(plan.exchange, shape)
         self.codec = StateCodec(shape, plan.buckets, self.native)
         if self.codec.fingerprint != plan.layout:
@@ -271,7 +271,7 @@ class Worker:
         self._transfer = transfer
         self.seat.say("here", {"host": host, "address": transfer.address, "sees_levels": self._sees_levels})
         is_loaded = self._load()
-        level = len(self.plan.levels)
+        first = level = len(self.plan.levels)
         self.timing.add("loading")
         self.seat.say("ready", {"is_full": not is_loaded})
         transfer.meet([(host, port) for host, port in self.seat.wait_for("begin")["addresses"]])
@@ -280,9 +280,13 @@ class Worker:
         while True:
             self._expand(level)
             self._take_in(level)
+            if level > first:
+                # What the driver thinks of the level before it has said meanwhile; what is expanded in vain is not told.
+                self.seat.wait_for("next")
+                self.timing.add("waiting")
             self._finish(level)
-            self.seat.wait_for("next")
-            self.timing.add("waiting")
+            if self.part.is_full:
+                self.seat.wait_for("next")  # which is never said of a level that is not complete
             self.part.begin_level()
             level += 1
 
@@ -291,6 +295,8 @@ class Worker:
         for level, files in enumerate(self.plan.levels, start=1):
             self.part.load_level()
             for file in files:
+                if not file.has(self._wanted):
+                    continue
                 stored = None if self._sees_levels else io.BufferedReader(RemoteFile(self.seat, file.name, file.size))
                 for records in self.codec.read(self.levels / file.name, level, file, self._wanted, file=stored):
                     states = self.codec.unpack(records)
@@ -311,8 +317,10 @@ class Worker:
             if part.shard.needs_growth:
                 part.make_room()
                 self.timing.add("growing")
-            elif at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
-                self._flush(level)
+            # Before `stop` a box might not hold another batch's worst case; only the native code decides that.
+            self._flush(level, WORTH_SENDING if at == stop else 0)
+            for source in self.place.mates:
+                self._accept(self._transfer.receive_some(level, source))
             self.seat.look_up()
         if part.is_full:
             part.shard.inspect(part.done, part.end)
@@ -320,9 +328,10 @@ class Worker:
         self._transfer.end(level, self.place.helpers or self.place.mates)
         self.timing.add("sending")
 
-    def _flush(self, level: int) -> None:
+    def _flush(self, level: int, least: int = 0) -> None:
+        """Sends what is in boxes that have so many bytes at least."""
         for box, size in enumerate(list(self._filled)):
-            if size:
+            if size and size >= least:
                 begin = box * self._box_bytes
                 self._transfer.send(level, self._boxes_of[box], self._memory[begin : begin + size])
                 self.timing.figures["bytes_sent"] += size
@@ -338,7 +347,7 @@ class Worker:
                 self.timing.add("receiving")
                 count = len(data) // self.parcel
                 own = self._hand_on(
-                    address(self._slots), bytes_address(data), count, address(self._arrived), address(self._acts)
+                    address(self._slots), address_of(data), count, address(self._arrived), address(self._acts)
                 )
                 self.timing.add("handing_on")
                 self._insert(own)
@@ -349,11 +358,15 @@ class Worker:
         for source in self.place.mates:
             if self.part.is_full:
                 return
-            for data in self._transfer.receive(level, source):
-                self.timing.add("receiving")
-                count = len(data) // self.parcel
-                self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
-                self._insert(count)
+            self._accept(self._transfer.receive(level, source))
+
+    def _accept(self, pieces: Iterator[memoryview]) -> None:
+        """Inserts parcels of its own."""
+        for data in pieces:
+            self.timing.add("receiving")
+            count = len(data) // self.parcel
+            self._read_parcels(address_of(data), count, address(self._arrived), address(self._acts))
+            self._insert(count)
 
     def _insert(self, count: int) -> None:
         """Inserts what has arrived."""
@@ -372,7 +385,9 @@ class Worker:
             path = self.levels / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
             first = address(shard.states) + 8 * self.plan.shape.words * end
             remote = None if self._sees_levels else RemoteFile(self.seat, path.name)
-            stored = self.codec.write(path, level + 1, first, shard.count - end, remote)
+            stored = self.codec.write(path, level + 1, first, shard.count - end, self.plan.packs, remote)
+            own = [bucket for bucket, is_wanted in enumerate(self._wanted) if is_wanted]
+            stored = replace(stored, first=own[0], end=own[-1] + 1)
             self.timing.figures["bytes_stored"] += stored.size
         self.timing.add("storing")
         part.measure()
@@ -390,16 +405,21 @@ class Worker:
         self._transfer.forget()
 
 
-def walker(plan: TaskPlan) -> Walker:
-    """What looks for sources in level files here; see `trace.py`."""
+def walker(plan: TaskPlan, code: ObjectCode) -> Walker:
+    """What looks for sources in level files here, with code for this processor; see `trace.py`."""
     codec = StateCodec(plan.shape, plan.buckets, _exchange(plan.exchange, plan.shape))
-    return Walker(plan.shape, load_code(_own_code(plan.code, plan.portable)), codec)
+    return Walker(plan.shape, load_code(code), codec)
 
 
 def pack_numbers(values: Sequence[int]) -> list[int]:
     """16-bit numbers as 64-bit ones, four in each."""
     padded = [*values, *[0] * (-len(values) % 4)]
     return [sum(padded[at + k] << 16 * k for k in range(4)) for at in range(0, len(padded), 4)]
+
+
+def address_of(memory: memoryview) -> int:
+    """Where memory begins that may be written, for as long as it is there."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def memory_of(array: ctypes.Array[ctypes.c_uint64]) -> memoryview:

@@ -22,7 +22,7 @@ from acked.checker.shards.shard import alone, begin_level
 from acked.checker.spark.jobs import Job, Pages
 from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.session import SparkDriver
-from acked.checker.spark.task import TaskPlan, attendance, this_task, walker
+from acked.checker.spark.task import TaskPlan, attendance, own_code, this_task, walker
 from acked.checker.store.trace_back import Edge, Walker
 
 FIRST_LEVELS_BYTES = 32 << 20
@@ -63,7 +63,7 @@ class WalkBack:
     def __init__(
         self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages, is_shared: bool
     ) -> None:
-        self._driver, self._plan, self._pages, self._is_shared = driver, plan, pages, is_shared
+        self._question, self._driver, self._plan, self._pages, self._is_shared = question, driver, plan, pages, is_shared
         self._first = FirstLevels(question, plan.shape, kernel, FIRST_LEVELS_BYTES)
         self._lookers: Lookers | None = None
 
@@ -90,7 +90,7 @@ class WalkBack:
         for _ in range(ATTEMPTS):
             try:
                 if self._lookers is None:
-                    self._lookers = Lookers(self._driver, self._plan, self._pages)
+                    self._lookers = Lookers(self._driver, self._plan, self._question, self._pages)
                 return self._lookers.source(level, target)
             except TaskLost as lost:
                 self._driver.note_failure(str(lost))
@@ -104,7 +104,7 @@ class WalkBack:
 
     @cached_property
     def _walker(self) -> Walker:
-        return walker(self._plan)
+        return walker(self._plan, self._plan.code)
 
 
 class Lookers:
@@ -113,10 +113,10 @@ class Lookers:
     Once the search is over they meet where its tasks did.
     """
 
-    def __init__(self, driver: SparkDriver, plan: TaskPlan, pages: Pages) -> None:
+    def __init__(self, driver: SparkDriver, plan: TaskPlan, question: Question, pages: Pages) -> None:
         slots = driver.slots_now() or driver.slots()
         tasks = min(slots, max(len(files) for files in plan.levels))
-        self._meeting = Meeting(driver, tasks, Path(plan.run) / "levels")
+        self._meeting = Meeting(driver, tasks, Path(plan.run) / "levels", question)
         plan = replace(plan, workers=tasks, driver=self._meeting.place, secret=self._meeting.secret)
         describe = partial(pages.describe, "walks back from a violation")
         self._job = Job(driver, tasks, "acked.checker.spark.trace:look", plan, describe)
@@ -144,7 +144,7 @@ def look(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
     for _ in partition:
         pass
     with attendance(plan, number, hosts[number]) as seat:
-        looking = walker(plan)
+        looking = walker(plan, own_code(plan.code, seat))
         seat.say("here", {"host": hosts[number]})
         while True:
             asked = seat.wait_for("look")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.base.sockets import answer, call, hang_up, listen, read_exactly, receive_calls
+from acked.base.sockets import answer, call, hang_up, listen, read_exactly, read_into, receive_calls
 from acked.checker.spark.seat import Alone
 from acked.checker.store.level_file import cannot_write, write_all
 
@@ -27,6 +27,9 @@ LEVEL_ENDS = (1 << 64) - 1
 HELD_BYTES = 64 << 20
 """What arrives and has not been asked for is held in memory up to so many bytes, beyond that in a file of this machine: who
 sends never waits for who receives, so that no circle of tasks waits for itself."""
+SPARE = 4
+"""So many pieces of memory are kept for what arrives next, because memory that the system has yet to find costs more than to
+read what arrives into it."""
 LOST_SECONDS = 15.0
 """How long a connection may be lost before a task gives up; the driver, which sees a task that is gone, ends the attempt
 sooner."""
@@ -46,6 +49,7 @@ class Transfer:
         self._worker, self._secret, self._look_up = worker, secret, look_up
         self._addresses: Sequence[tuple[str, int]] = ()
         self._inboxes = {source: Inbox() for source in sources}
+        self._spare: deque[memoryview] = deque(maxlen=SPARE)
         self._outgoing: dict[int, socket.socket] = {}
         self._incoming: dict[int, socket.socket] = {}
         try:
@@ -107,14 +111,24 @@ class Transfer:
             self._incoming[source] = connection
             while True:
                 level, size = HEADER.unpack(read_exactly(connection, HEADER.size))
-                self._inboxes[source].put(level, None if size == LEVEL_ENDS else read_exactly(connection, size))
+                data = None if size == LEVEL_ENDS else self._room_for(size)
+                if data is not None:
+                    read_into(connection, data)
+                self._inboxes[source].put(level, data)
         except (OSError, ValueError, SystemFailure) as error:
             connection.close()
             if source is not None:
                 self._inboxes[source].lose(error)
 
-    def receive(self, level: int, source: int) -> Iterator[bytes]:
-        """What another task sent on a level, piece by piece; waits until it has ended the level."""
+    def _room_for(self, size: int) -> memoryview:
+        try:
+            spare = self._spare.pop()
+        except IndexError:
+            spare = memoryview(b"")
+        return (spare if len(spare) >= size else memoryview(bytearray(size)))[:size]
+
+    def receive(self, level: int, source: int) -> Iterator[memoryview]:
+        """What another task sent on a level, piece by piece, each until the next; waits until it has ended the level."""
         inbox = self._inboxes[source]
         while True:
             if not inbox.wait(LOOK_SECONDS):
@@ -122,12 +136,25 @@ class Transfer:
                 if inbox.lost is not None:
                     self._give_up(source, inbox.lost)
                 continue
-            found, data = inbox.take()
-            if found != level:
-                raise SystemFailure(f"task {source} sent something of level {found} on level {level}; please report this")
+            data = self._take(level, source)
             if data is None:
                 return
             yield data
+            self._spare.append(memoryview(data.obj))
+
+    def receive_some(self, level: int, source: int) -> Iterator[memoryview]:
+        """What of it is here by now, without its end; `receive` has the rest."""
+        while self._inboxes[source].has_piece:
+            data = self._take(level, source)
+            assert data is not None
+            yield data
+            self._spare.append(memoryview(data.obj))
+
+    def _take(self, level: int, source: int) -> memoryview | None:
+        found, data = self._inboxes[source].take()
+        if found != level:
+            raise SystemFailure(f"task {source} sent something of level {found} on level {level}; please report this")
+        return data
 
     def forget(self) -> None:
         """Says that all tasks have received what was sent so far."""
@@ -146,7 +173,7 @@ class Inbox:
     """What one task has sent and this one has not asked for yet; beyond HELD_BYTES in a file without a name."""
 
     def __init__(self) -> None:
-        self._items: deque[tuple[int, bytes | int | None]] = deque()
+        self._items: deque[tuple[int, memoryview | int | None]] = deque()
         self._news = threading.Condition()
         self._held = 0
         self._file: BinaryIO | None = None
@@ -154,7 +181,7 @@ class Inbox:
         self._sizes: deque[int] = deque()
         self.lost: Exception | None = None
 
-    def put(self, level: int, data: bytes | None) -> None:
+    def put(self, level: int, data: memoryview | None) -> None:
         """Adds a piece of a level, or its end."""
         with self._news:
             if data is None or self._held + len(data) <= HELD_BYTES:
@@ -164,7 +191,7 @@ class Inbox:
                 self._items.append((level, self._spill(data)))
             self._news.notify()
 
-    def _spill(self, data: bytes) -> int:
+    def _spill(self, data: memoryview) -> int:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="acked-", buffering=0)  # noqa: SIM115  (until `close`)
@@ -187,14 +214,20 @@ class Inbox:
         with self._news:
             return bool(self._items) or (self._news.wait(seconds) and bool(self._items))
 
-    def take(self) -> tuple[int, bytes | None]:
+    @property
+    def has_piece(self) -> bool:
+        """Whether there is something that is not a level's end."""
+        with self._news:
+            return bool(self._items) and self._items[0][1] is not None
+
+    def take(self) -> tuple[int, memoryview | None]:
         """The next piece and its level; None is the level's end."""
         with self._news:
             level, item = self._items.popleft()
             if isinstance(item, int):
                 assert self._file is not None
-                data = os.pread(self._file.fileno(), size := self._sizes.popleft(), item)
-                if len(data) != size:
+                data = memoryview(bytearray(self._sizes.popleft()))
+                if os.preadv(self._file.fileno(), [data], item) != len(data):
                     raise SystemFailure(f"a file in {tempfile.gettempdir()} is shorter than was written; check the disk")
                 return level, data
             self._held -= 0 if item is None else len(item)

@@ -6,6 +6,7 @@ import pickle
 import threading
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,8 @@ from acked.checker.spark.grid import square
 from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.transfer import Transfer
-from acked.checker.store.run_directory import RunDirectory
+from acked.checker.store.level_file import MAGIC, PACKED, Records, StateCodec
+from acked.checker.store.run_directory import FORMAT, OLDER, RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
 LOOPBACK = "127.0.0.1"
@@ -131,22 +133,22 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
 ) -> None:
     """A box that is too full for another batch is emptied, however full that is; to go on without would be for ever."""
     monkeypatch.setattr(task, "BOX_ROOM", room)
-    flushed = 0
-    flush = task.Worker._flush
+    sent = 0
+    send = Transfer.send
 
     def counting(*arguments: Any) -> None:
-        nonlocal flushed
-        flushed += 1
-        flush(*arguments)
+        nonlocal sent
+        sent += 1
+        send(*arguments)
 
-    monkeypatch.setattr(task.Worker, "_flush", counting)
+    monkeypatch.setattr(Transfer, "send", counting)
     question = ask(counters(5, 9), always("Any", lambda s: s.n0 >= 0))
     expected = search(question, Bounds(workers=1, memory=1 << 26))
     with RunDirectory.create(tmp_path / "run", question, 7) as run:
         result = SparkSearch(question, run, cast(SparkDriver, Threads())).run()
     assert answer(result) == answer(expected)
     levels = 2 * len(result.level_sizes)
-    assert flushed == levels if room == 1 << 20 else flushed > levels
+    assert sent <= levels if room == 1 << 20 else sent > levels
 
 
 # -- without states -----------------------------------------------------------------------------------------------------
@@ -242,6 +244,37 @@ def test_what_is_stored_is_taken_up_by_tasks_of_either_kind(
         again = SparkSearch(small(), run, threads, bounds=SparkBounds(memory=1 << 26)).run()
     assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
     assert {type(part.shard) for part in made} == {Shard if from_states else CompactShard}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("form", [FORMAT, OLDER])
+def test_a_task_reads_only_files_that_may_have_its_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Packed ones, of which it would have to read all; grouped ones as well, with which an older run goes on."""
+    with RunDirectory.create(tmp_path / "run", small(), 64) as run:
+        run.format = form
+        first = cast(SparkDriver, Threads(tasks=4))
+        SparkSearch(small(), run, first, bounds=SparkBounds(memory=1 << 26, max_depth=12)).run()
+    kind = PACKED if form == FORMAT else MAGIC
+    assert {path.read_bytes()[:8] for path in (tmp_path / "run" / "levels").iterdir()} == {kind}
+    opened: Counter[str] = Counter()
+    read = StateCodec.read
+
+    def counting(codec: StateCodec, path: Path, *arguments: Any, **named: Any) -> Iterator[Records]:
+        opened[path.name] += 1
+        return read(codec, path, *arguments, **named)
+
+    monkeypatch.setattr(StateCodec, "read", counting)
+    for tasks, depth in ((2, 14), (3, None)):
+        opened.clear()
+        with RunDirectory.open(tmp_path / "run", small()) as run:
+            again = cast(SparkDriver, Threads(tasks=tasks))
+            result = SparkSearch(small(), run, again, bounds=SparkBounds(memory=1 << 26, max_depth=depth)).run()
+        del opened[next(name for name in opened if name.startswith("00001-"))]  # which says nothing of buckets
+        assert opened
+        assert max(opened.values()) == tasks - 1, "halves are of whole quarters; a quarter may be of two thirds"
+    assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
 
 
 @pytest.mark.slow
