@@ -5,10 +5,12 @@ Floor 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from acked.invariants.property import Property, promise
 from acked.model.compaction.common import (
+    first_segment,
+    high_watermark,
     is_aborted,
     is_committed,
     is_data,
@@ -18,8 +20,9 @@ from acked.model.compaction.common import (
     is_whole,
     last_stable_offset,
 )
-from acked.model.compaction.settings import retention
+from acked.model.compaction.settings import last_batch, one_reading, retention, stops_at_hw
 from acked.model.compaction.state import ABORT, COMMIT, TOMBSTONE, VALUE, Key, Offset, State
+from acked.model.language.context import Constant
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
 
@@ -198,3 +201,100 @@ PROPERTIES: tuple[Property, ...] = (
     copies_catch_up, followers_go_on,
 )  # fmt: skip
 """Every promise of the protocol."""
+
+
+# -- lemmas -----------------------------------------------------------------------------------------------------------
+
+_LOG = "UnifiedLog, LogCleaner"
+@promise("the log has segments, from its start to its end", _LOG, "4.4")
+def segments_are_in_the_log(s: State) -> Bool:
+    """The first begins no later than the log, and none beyond its end; start, high watermark, end and dirty point follow."""
+    has_segments = some(Offset, lambda b: s.base[b]) & (first_segment(s) <= s.start)
+    hw, end = high_watermark(s), s.log.end
+    bases = every(Offset, lambda b: implies(s.base[b], b <= end))
+    return has_segments & bases & (s.start <= hw) & (hw <= end) & (s.dirty <= end)
+
+
+@promise("nothing is missing from the last batch below the high watermark on", _LOG, "4.4")
+def nothing_is_missing_at_the_end(s: State) -> Bool:
+    """Batches from there on are there, perhaps without their records."""
+    hw = high_watermark(s)
+    return every(Offset, lambda o: implies(s.log.has(o) & (o + 1 >= hw) & (o >= s.start), is_there(s, o)))
+
+
+def _has_record_before(s: State, o: Offset) -> Bool:
+    """A record of the record's key is there below it."""
+    return some(Offset, lambda x: (x < o) & (x >= s.start) & is_whole(s, x) & (s.log.at(x).key == s.log.at(o).key))
+
+
+@promise("below the dirty point a key has one record", _COMPACTION, "3.1, without transactions")
+def cleaned_keys_are_there_once(s: State) -> Bool:
+    """Below a record that was cleaned none with its key is there."""
+
+    def holds(o: Offset) -> Bool:
+        return implies((o < s.dirty) & (o >= s.start) & is_whole(s, o), ~_has_record_before(s, o))
+
+    return every(Offset, holds)
+
+
+@promise("a record that is gone has a later one of its key, or was a tombstone that deletes nothing any more", _COMPACTION,
+         "3.1, without transactions")  # fmt: skip
+def what_is_gone_was_replaced(s: State) -> Bool:
+    """The later one is below the high watermark."""
+
+    def holds(o: Offset) -> Bool:
+        batch, log = s.log.at(o), s.log
+
+        def is_later(x: Offset) -> Bool:
+            return (x > o) & (x < high_watermark(s)) & is_data(log.at(x)) & (log.at(x).key == batch.key)
+
+        is_spent = (batch.kind == TOMBSTONE) & ~_has_record_before(s, o)
+        return implies(log.has(o) & (o >= s.start) & ~is_whole(s, o), some(Offset, is_later) | is_spent)
+
+    return every(Offset, holds)
+
+
+@promise("without transactions there are no markers", _LOG, "every release")
+def only_records_are_written(s: State) -> Bool:
+    """Every batch has a record."""
+    return every(Offset, lambda o: implies(s.log.has(o), is_data(s.log.at(o))))
+
+
+@promise("a follower is told of a log start that is no later than what it gets", "KIP-107, KAFKA-7104", "1.0.2, 1.1.1, 2.0")
+def answers_have_one_reading(s: State) -> Bool:
+    """What was read for it ends in the log, and begins in it."""
+    mine = s.copy
+    return implies(mine.until > 0, (mine.told <= mine.until) & (mine.until <= s.log.end)) & (mine.end <= s.log.end)
+
+
+LEMMAS: tuple[Property, ...] = (
+    segments_are_in_the_log, nothing_is_missing_at_the_end, only_records_are_written, cleaned_keys_are_there_once,
+    what_is_gone_was_replaced, answers_have_one_reading,
+)  # fmt: skip
+"""What some promises are inductive with, those at the bottom first."""
+
+_NEEDS: Mapping[str, tuple[tuple[Constant, ...], tuple[Property, ...]]] = {
+    last_values_stay.name: (
+        (stops_at_hw,),
+        (segments_are_in_the_log, only_records_are_written, cleaned_keys_are_there_once, what_is_gone_was_replaced),
+    ),
+    copies_catch_up.name: ((stops_at_hw, last_batch), (segments_are_in_the_log, nothing_is_missing_at_the_end)),
+    followers_go_on.name: ((one_reading,), (answers_have_one_reading,)),
+}
+"""By promise the rules that its proof rests on, as the newest brokers have them, and its lemmas."""
+
+
+def lemmas_of(properties: Iterable[Property], has: Mapping[str, int]) -> tuple[Property, ...] | None:
+    """The lemmas of a configuration; None where no proof of one of the properties is known.
+
+    With transactions what becomes of keys hangs on what a pass knows of aborted records, of which there is no lemma.
+    """
+    used: set[str] = set()
+    for item in properties:
+        if item.name not in _NEEDS or (has["producers"] and item is last_values_stay):
+            return None
+        rules, lemmas = _NEEDS[item.name]
+        if any(has[rule.name] != rule.default for rule in rules):
+            return None
+        used |= {lemma.name for lemma in lemmas}
+    return tuple(item for item in LEMMAS if item.name in used)

@@ -7,9 +7,10 @@ Floor 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from acked.invariants import compaction, share
 from acked.invariants.kraft import leader_completeness, metadata_survives, one_leader_per_epoch
 from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, ELECTION_LEMMAS
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
@@ -32,13 +33,16 @@ from acked.invariants.replication.properties import PROPERTIES
 from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
+from acked.model.compaction.state import State as CompactionState
 from acked.model.kraft.state import State as KraftState
 from acked.model.language.protocol import Protocol
+from acked.model.language.state import Struct
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import controllers, max_controller_epoch
 from acked.model.partition.rules.facts import forgets_fetched_epoch, moves_again, truncates_by_request
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
+from acked.model.share.state import State as ShareState
 from acked.model.transactions.settings import TV2
 from acked.model.transactions.state import State as TransactionsState
 
@@ -339,6 +343,10 @@ def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:
     return _BY_PROTOCOL.get(protocol.name, _IN_EVERY_VARIANT)
 
 
+Known = Callable[[Iterable[Property], Mapping[str, int]], "tuple[Property, ...] | None"]
+"""The lemmas that the proof of some properties needs under some constants; None if no proof of one is known."""
+
+
 def _transaction_lemmas(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
     """Every transaction needs an epoch of its own, and instances that start a bounded number of times."""
     has_rules = constants["transaction_version"] == TV2 and all(constants[name] for name in _TRANSACTIONS_RULES)
@@ -348,15 +356,23 @@ def _transaction_lemmas(properties: Iterable[Property], constants: Mapping[str, 
     return TRANSACTIONS_LEMMAS if provable.issuperset(item.name for item in properties) else None
 
 
+_BY_CONSTANTS: Mapping[type[Struct], tuple[Known, tuple[Property, ...]]] = {
+    TransactionsState: (_transaction_lemmas, TRANSACTIONS_LEMMAS),
+    ShareState: (share.lemmas_of, share.LEMMAS),
+    CompactionState: (compaction.lemmas_of, compaction.LEMMAS),
+}
+"""By a protocol's state, where it depends on the constants: which lemmas are known, and all that there are."""
+
+
 def lemmas_for(
     protocol: Protocol, properties: Iterable[Property], constants: Mapping[str, int] | None = None
 ) -> tuple[Property, ...] | None:
     """The lemmas that the proof of the properties needs, those at the bottom first; None if no proof of one is known.
 
-    Of `transactions` it depends on the constants; without them none is known.
+    Where it depends on the constants none is known without them.
     """
-    if protocol.state is TransactionsState:
-        return None if constants is None else _transaction_lemmas(properties, constants)
+    if protocol.state in _BY_CONSTANTS:
+        return None if constants is None else _BY_CONSTANTS[protocol.state][0](properties, constants)
     needs = needs_of(protocol)
     names: set[str] = set()
     asked = [item.name for item in properties]
@@ -386,6 +402,6 @@ def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -
     """
     if protocol.state is PartitionState:
         return (*PARTITION_LEMMAS, *(() if constants is None else _more_lemmas(constants)))
-    if protocol.state is TransactionsState:
-        return TRANSACTIONS_LEMMAS
+    if protocol.state in _BY_CONSTANTS:
+        return _BY_CONSTANTS[protocol.state][1]
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

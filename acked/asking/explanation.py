@@ -12,7 +12,7 @@ from acked.checker.diagnosis.necessary import Necessity, necessity
 from acked.checker.question.result import Counterexample, Result, Violation
 from acked.invariants.property import ONE_TRACE
 from acked.reports.console import Console
-from acked.reports.pictures.effort import effort_of
+from acked.reports.runs.effort import effort_of
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.output import say

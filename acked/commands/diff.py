@@ -36,7 +36,7 @@ from acked.reports.tables.difference import difference_document, print_differenc
     constants=CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2."),
     version=KAFKA_VERSION.having(
         metavar="V[,V]",
-        help="Specs of `partition` with the rules and defaults of this release of Kafka; of 3.6,4.1 SPEC_A gets the first.",
+        help="Specs with the rules and defaults of this release of Kafka; of 3.6,4.1 SPEC_A gets the first.",
     ),
     control_plane=CONTROL_PLANE,
 )
@@ -53,12 +53,13 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
 
     Both state spaces are explored completely. Reported are: the shortest trace that SPEC_A allows and SPEC_B does not, and
     the other way round, with the guard clause that forbids its last step; every property of either spec, checked on both;
-    and the counts. To see what an upgrade of Kafka changes, name one spec of `partition` twice, and two releases. Where one
-    release keeps something in its state that the other does not have, only properties and counts are compared.
+    and the counts. To see what an upgrade of Kafka changes, name one spec twice, and two releases. Where one release keeps
+    something in its state that the other does not have, only properties and counts are compared.
 
     \b
     acked diff kip101 kip279 -c replicas=2 -c log_size=2 -c max_records=2 -c max_leader_epoch=1
     acked diff my.toml my.toml --kafka-version 3.6,4.1
+    acked diff share-none-skipped share-none-skipped --kafka-version 4.0,4.1
 
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """

@@ -165,7 +165,7 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     audited = []
     for group, known, ready_one, refusal in prepared:
         audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
-        way = None if audit is None else _upgrade(audit, asked, searches)
+        way = None if audit is None else _upgrade(audit, asked, searches, group.given.coordinators)
         hinges = () if audit is None else hinges_of(audit, group.given, asked.required, searches)
         audited.append(Audited(group, known, audit, refusal, way, hinges))
     required = asked.required
@@ -174,10 +174,10 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     )
 
 
-def _upgrade(audit: Audit, asked: Asked, searches: Searches) -> Upgrade | None:
+def _upgrade(audit: Audit, asked: Asked, searches: Searches, kept: Sequence[SettingEntry]) -> Upgrade | None:
     if asked.upgrade_to is None:
         return None
-    return ask_upgrade(audit.configuration, asked.upgrade_to, asked.assumed, asked.questions, searches)
+    return ask_upgrade(audit.configuration, asked.upgrade_to, asked.assumed, asked.questions, searches, kept)
 
 
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)

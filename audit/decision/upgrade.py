@@ -1,7 +1,8 @@
 """An upgrade of the brokers: every answer before it, while both releases run, before the protocol is raised, and after it.
 
 Which rules come with the software, which wait for inter.broker.protocol.version or metadata.version, which for a feature of
-their own, and which are the clients'.
+their own, and which are the clients'. Of a cluster that compacts topics or has share groups also which bugs of these go, come
+and stay: each row of the gallery under the rules of both releases.
 """
 
 from __future__ import annotations
@@ -28,12 +29,24 @@ from acked.audit.decision.questions import (
 from acked.audit.decision.release import Deployment, plane_words, planes_in
 from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError
+from acked.base.files import read_text
 from acked.base.release import Release
 from acked.checker.batch.outcome import FoundViolation, Task
+from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import specs_in
 from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import SettingEntry
+from acked.model.compaction.protocol import compaction
+from acked.model.compaction.versions import HISTORY as COMPACTION_HISTORY
 from acked.model.language.context import Constant
+from acked.model.language.protocol import Protocol
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import KRAFT, VERSIONS, profile, rules_of
+from acked.model.releases import History
+from acked.model.share.protocol import share
+from acked.model.share.versions import HISTORY as SHARE_HISTORY
+from acked.reports.shell.specs import bundled_specs
 
 Rules = Mapping[str, int]
 """Constants of `partition` by name."""
@@ -135,11 +148,31 @@ class UpgradeAnswer:
         return self.worse_with is not None
 
 
+@unique
+class Part(Enum):
+    """What a cluster may use besides, in words."""
+
+    CLEANER = "log cleaner"
+    SHARE_GROUPS = "share groups"
+
+
+@dataclass(frozen=True)
+class KnownBug:
+    """A row of the gallery that can happen before an upgrade or after it; `spec` shows it, and is named for `acked check`."""
+
+    part: Part
+    spec: str
+    title: str
+    before: AuditVerdict
+    after: AuditVerdict
+
+
 @dataclass(frozen=True)
 class Upgrade:
     """An upgrade with its answers; `rules` are those that differ, by stage at which they are the new release's.
 
-    `is_sampled`: not every mixture of them was asked about.
+    `is_sampled`: not every mixture of them was asked about. `bugs` are those of parts that the cluster uses; no verdict
+    counts them.
     """
 
     source: Release
@@ -148,6 +181,7 @@ class Upgrade:
     rules: Mapping[Stage, tuple[str, ...]]
     answers: tuple[UpgradeAnswer, ...]
     is_sampled: bool
+    bugs: tuple[KnownBug, ...] = ()
 
     def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
         """Yes if a required answer is yes at one of the stages, those of features apart."""
@@ -161,8 +195,12 @@ def ask_upgrade(
     assumed: Assumptions,
     asked: Sequence[AuditQuestion],
     searches: Searches,
+    kept: Sequence[SettingEntry] = (),
 ) -> Upgrade:
-    """Asks the questions that decide at every stage of an upgrade; `ConfigurationError` for one that there is not."""
+    """Asks the questions that decide at every stage of an upgrade; `ConfigurationError` for one that there is not.
+
+    `kept` are the settings of what coordinators and the cleaner keep: by these a part is used or not.
+    """
     source = configuration.release
     new, stages, is_sampled = stages_of(configuration, target)
     questions = [question for question in QUESTIONS if question.asked in asked]
@@ -179,7 +217,8 @@ def ask_upgrade(
         _answer(question, faults, stages, partial(task, question, faults), searches) for question, faults in opened
     )
     names = {stage: tuple(rules) for stage, rules in new.items()}
-    return Upgrade(source, target, configuration.plane, names, answers, is_sampled)
+    bugs = _bugs(parts_of(kept), source, target, assumed.max_states, searches)
+    return Upgrade(source, target, configuration.plane, names, answers, is_sampled, bugs)
 
 
 def stages_of(configuration: Configuration, target: Release) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
@@ -279,3 +318,63 @@ def _mixtures(rules: Rules) -> tuple[Rules, ...]:
     """Some of the rules, but not all: every mixture, or of many each alone and all but each."""
     counts: Iterable[int] = (1, len(rules) - 1) if len(rules) > MOST_MIXED else range(1, len(rules))
     return tuple({name: rules[name] for name in names} for count in counts for names in combinations(rules, count))
+
+
+# -- what the cleaner and share groups change -----------------------------------------------------------------------------
+
+_OF_SHARE_GROUPS = frozenset({keys.SHARE_FACTOR, keys.SHARE_MIN_ISR, keys.SHARE_RESET})
+
+_PARTS: Mapping[Part, tuple[Protocol, History, str]] = {
+    Part.CLEANER: (compaction, COMPACTION_HISTORY, COMPACTION_HISTORY.versions[0]),
+    Part.SHARE_GROUPS: (share, SHARE_HISTORY, "4.0"),  # What 3.9 has of them nothing calls.
+}
+"""Who models a part, what its releases are, and since when there is one."""
+
+
+def parts_of(kept: Iterable[SettingEntry]) -> tuple[Part, ...]:
+    """The parts that settings show to be used: cleanup.policy=compact, share in the rebalance protocols, share.…"""
+    said = [(entry.key, {word.strip() for word in entry.value.lower().split(",")}) for entry in kept]
+    compacts = any(key in (keys.CLEANUP, keys.BROKER_CLEANUP) and "compact" in words for key, words in said)
+    shares = any(key in _OF_SHARE_GROUPS or (key == keys.REBALANCE_PROTOCOLS and "share" in words) for key, words in said)
+    return tuple(part for part, is_used in ((Part.CLEANER, compacts), (Part.SHARE_GROUPS, shares)) if is_used)
+
+
+def _bugs(
+    parts: Iterable[Part], source: Release, target: Release, max_states: int, searches: Searches
+) -> tuple[KnownBug, ...]:
+    """The rows of the gallery that can happen under the rules of one of the releases."""
+    asked = [
+        (part, spec, [_task_of_bug(part, spec, release, max_states) for release in (source, target)])
+        for part in parts
+        for spec in _gallery(part)
+    ]
+    searches.decide(task for _, _, tasks in asked for task in tasks)
+
+    def reply(task: Task | None) -> AuditVerdict:
+        return AuditVerdict.NO if task is None else reply_of(searches[task].outcome)
+
+    found = [KnownBug(part, spec.name, spec.title, *map(reply, tasks)) for part, spec, tasks in asked]
+    return tuple(bug for bug in found if {bug.before, bug.after} != {AuditVerdict.NO})
+
+
+def _gallery(part: Part) -> list[Spec]:
+    """The bugs of a part, by their rows. A file names its protocol at its top, so that no other is read as a spec."""
+    line = f'protocol = "{_PARTS[part][0].name}"'
+    files = (bundled_specs() / "gallery").glob("*.toml")
+    about = [file for file in files if line in read_text(file, "spec file").splitlines()]
+    specs = [load_spec(path) for file in about for path in specs_in(file)]
+    bugs = [(spec.gallery.row, spec) for spec in specs if spec.gallery is not None and spec.gallery.role == "bug"]
+    return [spec for _, spec in sorted(bugs, key=lambda bug: bug[0])]
+
+
+def _task_of_bug(part: Part, spec: Spec, release: Release, max_states: int) -> Task | None:
+    """Whether it can happen under the rules of a release, at the sizes and with the faults of its spec.
+
+    None where the release has no such part.
+    """
+    protocol, history, since = _PARTS[part]
+    if not release.since(since):
+        return None
+    rules = {name: item.value for name, item in history.settings(release.newest_of(history.versions)).items()}
+    text = QuestionText(protocol.name, tuple(protocol.bind({**spec.constants, **rules}).items()), spec.asked.properties)
+    return Task(text, max_states=max_states)

@@ -22,7 +22,7 @@ from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
 from acked.reports.escaping import md_text
 from acked.reports.pages.page import AUDIT, render, render_report, report_style, trace_data
-from acked.reports.pictures.effort import effort_of
+from acked.reports.runs.effort import effort_of
 from acked.reports.table import Table, table_markdown
 
 

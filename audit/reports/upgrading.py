@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
+from acked.audit.decision.upgrade import KnownBug, Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
 from acked.model.language.telling import says_list
 from acked.model.partition.rules.versions import changes_of, rules_of
@@ -35,6 +35,10 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
         ],
         "every_mixture": not upgrade.is_sampled,
         "answers": [_answer(answer) for answer in upgrade.answers],
+        "bugs": [
+            {**asdict(bug), "part": bug.part.value, "before": bug.before.value, "after": bug.after.value}
+            for bug in upgrade.bugs
+        ],
         "in_words": _summary(upgrade),
         "assumes": assumes_in_words(upgrade),
     }
@@ -76,6 +80,17 @@ def answer_in_words(answer: UpgradeAnswer) -> str:
     if feature is not None and feature is not last:
         text += f"; {feature.value} once the feature is on, which raising metadata.version alone does not do"
     return text
+
+
+def bug_in_words(bug: KnownBug) -> str:
+    """What becomes of a known bug, and which command shows it."""
+    is_before, is_after = (reply is not AuditVerdict.NO for reply in (bug.before, bug.after))
+    became = "stays" if is_before and is_after else "mended" if is_before else "new"
+    unsure = " (not decided)" if AuditVerdict.UNDECIDED in (bug.before, bug.after) else ""
+    return f"{bug.part.value}, {became}{unsure}: {bug.title} (acked check {bug.spec})"
+
+
+_BUGS = "Known bugs of what the cluster uses besides, each asked as its spec has it; no verdict counts them:"
 
 
 def _summary(upgrade: Upgrade) -> str:
@@ -155,6 +170,10 @@ def print_upgrade(console: Console, upgrade: Upgrade | None) -> None:
         put_paragraph(console, answer_in_words(answer), "bold", "  ", "    ")
         for step, text in enumerate(_steps(answer), 1):
             put_paragraph(console, text, "", f"    {step:>2}  ", " " * 8)
+    if upgrade.bugs:
+        put_paragraph(console, _BUGS, "bold", "  ", "    ")
+    for bug in upgrade.bugs:
+        put_paragraph(console, bug_in_words(bug), STYLES[bug.after], "  ", "    ")
 
 
 def upgrade_markdown(upgrade: Upgrade | None) -> list[str]:
@@ -167,4 +186,6 @@ def upgrade_markdown(upgrade: Upgrade | None) -> list[str]:
     for answer in _changing(upgrade):
         steps = (f"{at}. {md_text(step)}" for at, step in enumerate(_steps(answer), 1))
         lines += ["", f"{md_text(answer_in_words(answer))}.", "", *steps]
+    if upgrade.bugs:
+        lines += ["", _BUGS, "", *(f"- {md_text(bug_in_words(bug))}" for bug in upgrade.bugs)]
     return lines

@@ -135,13 +135,18 @@ def send(s: State, epoch: Epoch, offset: Offset, *, awaited: bool, taken_back: i
     mine.writes.send(Write(offset=offset, state=record.state, count=count, start=mine.start, awaited=awaited))
 
 
+def queued(s: State, epoch: Epoch) -> list[tuple[Bool, Write]]:
+    """For every place of a leader's queue whether a write is there, and which; the first is taken first."""
+    queue = s.leader[epoch].writes
+    places = [Place(literal(k)) for k in range(writes.value)]
+    return [(queue.has(place), queue.at(place)) for place in places]
+
+
 def is_awaited(s: State, epoch: Epoch, offset: Offset) -> Bool:
     """A write that settles the record is on its way."""
-    queue = s.leader[epoch].writes
     found = truth(False)
-    for k in range(writes.value):
-        place = Place(literal(k))
-        found = found | (queue.has(place) & (queue.at(place).offset == offset) & queue.at(place).awaited)
+    for is_there, write in queued(s, epoch):
+        found = found | (is_there & (write.offset == offset) & write.awaited)
     return found
 
 

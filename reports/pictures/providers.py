@@ -10,7 +10,7 @@ from acked.model.language.protocol import Instance
 from acked.reports.pictures.fields import FieldPictures
 from acked.reports.pictures.picture import Pictures
 
-_SHIPPED = ("replication", "partition", "majority", "transactions", "delivery", "share")
+_SHIPPED = ("replication", "partition", "majority", "transactions", "delivery", "share", "compaction")
 """The modules with the providers of shipped protocols and of those that have the same fields, imported when asked."""
 
 

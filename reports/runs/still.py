@@ -183,7 +183,8 @@ class _Drawing:
             ET.SubElement(self._root, "line", {**ends, "stroke": _INK, "stroke-width": f"{thick:g}"})
             name = _SHORT.get(marker.name, marker.name)
             before = [other for other in row.markers if other.offset == marker.offset and _ABOVE[other.place] < _ABOVE[place]]
-            self._text_at(x + 4 + 22 * len(before), top + 11, name, 9, _INK, weight="bold")
+            left = sum(max(22.0, len(_SHORT.get(other.name, other.name)) * _LETTER * 9 / 12 + 4) for other in before)
+            self._text_at(x + 4 + left, top + 11, name, 9, _INK, weight="bold")
 
     def _badges(self, row: Row, differs: Differences, top: float) -> float:
         x, y = float(self._grid_end), top + 4

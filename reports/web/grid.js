@@ -50,7 +50,7 @@ function cellElement(look, row, old, offset) {
 }
 
 function markerElements(markers, row, old) {
-  return markers.map(([place, name, offset]) => {
+  const found = markers.map(([place, name, offset]) => {
     const before = old && old.markers.find((marker) => marker[1] === name);
     const moved = before && before[2] !== offset;
     return el(
@@ -60,6 +60,7 @@ function markerElements(markers, row, old) {
       hidden(` ${offset} (${name}${moved ? `, was ${before[2]}` : ""})`)
     );
   });
+  return found.length ? el("span", { class: "markers" }, found) : null;
 }
 
 function badgeElements(row, old) {

@@ -11,9 +11,9 @@ from acked.audit.decision.gather import recognise, settle
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
-from acked.audit.decision.upgrade import Stage, Upgrade, ask_upgrade
+from acked.audit.decision.upgrade import Part, Stage, Upgrade, ask_upgrade, parts_of
 from acked.audit.reports.build import verdict_with
-from acked.audit.reports.upgrading import answer_in_words, upgrade_markdown
+from acked.audit.reports.upgrading import answer_in_words, upgrade_document, upgrade_markdown
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry
@@ -26,15 +26,16 @@ YES, NO = AuditVerdict.YES, AuditVerdict.NO
 
 
 def upgrade(
-    version: str, target: str, plane: str, crashes: CrashKind | None, asked: tuple[AuditQuestion, ...] = (LOSS,), **given: str
-) -> Upgrade:
+    version: str, target: str, plane: str, crashes: CrashKind | None, asked: tuple[AuditQuestion, ...] = (LOSS,),
+    kept: tuple[SettingEntry, ...] = (), **given: str,
+) -> Upgrade:  # fmt: skip
     """The upgrade of two in-sync replicas, unless other settings are `given`; without `crashes` nothing is asked."""
     settings = {"acks": "all", "replication.factor": "2", "min.insync.replicas": "2", **given}
     entries = [SettingEntry(key, value, OPTION, 0) for key, value in settings.items()]
     configuration = configure(settle(recognise([], entries, False), None, ()), release(version), plane)
     assumed = Assumptions((Faults(crashes),) if crashes is not None else ())
     searches = Searches(KEPT)
-    return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches)
+    return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches, kept)
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +143,54 @@ def test_the_scan_upgrades_to_the_next_releases_on_the_same_control_plane() -> N
     assert ("2.4", "2.6", "zookeeper") in pairs
     assert ("3.9.1", "4.0", "kraft") in pairs
     assert not [pair for pair in pairs if pair[:2] == ("3.9.1", "4.0") and pair[2] != "kraft"]
+
+
+# -- the cleaner and share groups ---------------------------------------------------------------------------------------
+
+
+def said(**settings: str) -> tuple[SettingEntry, ...]:
+    return tuple(SettingEntry(key.replace("_", "."), value, OPTION, 0) for key, value in settings.items())
+
+
+def bugs(version: str, target: str, plane: str, **settings: str) -> dict[str, tuple[AuditVerdict, AuditVerdict]]:
+    found = upgrade(version, target, plane, None, kept=said(**settings))
+    return {bug.spec: (bug.before, bug.after) for bug in found.bugs}
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [
+        ({}, ()),
+        ({"cleanup_policy": "delete"}, ()),
+        ({"cleanup_policy": "compact,delete"}, (Part.CLEANER,)),
+        ({"log_cleanup_policy": "compact", "share_auto_offset_reset": "latest"}, (Part.CLEANER, Part.SHARE_GROUPS)),
+        ({"group_coordinator_rebalance_protocols": "classic, share"}, (Part.SHARE_GROUPS,)),
+        ({"group_coordinator_rebalance_protocols": "classic"}, ()),
+    ],
+)
+def test_settings_show_which_parts_a_cluster_uses(settings: dict[str, str], parts: tuple[Part, ...]) -> None:
+    assert parts_of(said(**settings)) == parts
+
+
+@pytest.mark.slow
+def test_an_upgrade_says_which_bugs_of_the_cleaner_go_and_which_stay() -> None:
+    found = bugs("3.1", "3.3", "zookeeper", cleanup_policy="compact")
+    assert found == {
+        "kafka13727-bug": (YES, NO), "kafka14055-bug": (YES, NO),
+        "kafka17076-bug": (YES, YES), "unmapped-tombstone-bug": (YES, YES),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_upgrade_says_which_bugs_of_share_groups_go_which_come_and_which_stay() -> None:
+    kept = {"share_coordinator_state_topic_min_isr": "2"}
+    found = upgrade("4.0", "4.1", "kraft", None, kept=said(**kept))
+    told = {bug.spec: (bug.before, bug.after) for bug in found.bugs}
+    assert told["kafka18494-bug"] == (YES, NO)
+    assert told["kafka19972-bug"] == (NO, YES)
+    assert told["hidden-refusal-bug"] == (YES, YES)
+    lines = upgrade_markdown(found)
+    assert any(line.startswith("- share groups, new: KAFKA-19972") for line in lines)
+    assert [item["spec"] for item in upgrade_document(found)["bugs"]] == [*told]  # type: ignore[attr-defined]
+    assert bugs("3.9", "4.0", "kraft", **kept)["first-start-bug"] == (NO, YES), "there were none before 4.0"
+    assert bugs("3.9", "4.0", "kraft") == {}

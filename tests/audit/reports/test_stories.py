@@ -12,7 +12,7 @@ from acked.base.release import release
 from acked.checker.batch.local import BatchLimits
 from acked.checker.diagnosis.easiest import cost_of
 from acked.cluster.vocabulary.entry import SettingEntry
-from acked.reports.pictures.effort import effort_of
+from acked.reports.runs.effort import effort_of
 from tests.audit.reading import gather
 
 

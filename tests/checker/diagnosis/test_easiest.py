@@ -20,7 +20,7 @@ from acked.cli import main
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.quantify import implies
-from acked.reports.pictures.effort import effort_of
+from acked.reports.runs.effort import effort_of
 from tests.oracle import Space, Step, Words
 
 FAMILY = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}

@@ -12,9 +12,12 @@ import pytest
 
 from acked.api import load_spec
 from acked.base.bounds import Bounds
+from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.search.local import search
+from acked.invariants.catalogue import properties_of
+from acked.model.compaction.protocol import compaction
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import require
 from acked.model.language.context import Constant
@@ -22,6 +25,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Struct, field
 from acked.model.language.telling import CLIENT, Role, Tells, Those
 from acked.model.language.values import Bool, Id
+from acked.model.share.protocol import share
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.subject import Exported
 from acked.reports.pages.page import trace_data
@@ -32,6 +36,7 @@ from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from tests.places import SPECS
 from tests.reports.pictures.locks import LABELS, run_of
+from tests.shipped import shipped_of
 
 LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "LEO")
 
@@ -224,3 +229,20 @@ def test_a_partition_with_two_owners_is_drawn_as_that_of_both() -> None:
     facts = {box.name: [fact.text for fact in box.facts] for box in picture.boxes}
     assert "the partition is member 1's and member 0's" in facts["group coordinator"]
     assert all("has the partition" in facts[f"member {m}"] for m in (0, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", [share, compaction], ids=lambda item: item.name)
+def test_what_breaks_each_promise_is_pointed_at(protocol: Protocol) -> None:
+    told: dict[str, list[str]] = {}
+    for spec in shipped_of(protocol):
+        for name in spec.expect.violates if spec.expect else ():
+            if name in told or name not in properties_of(protocol):
+                continue
+            question = spec.question()
+            result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+            found = next(one for one in result.violations if one.property.name == name)
+            last = steps_of(question, found.run)[-1]
+            told[name] = list(provider_of(question.instance).disagreements(name, None, last.told))
+    assert set(told) == set(properties_of(protocol))
+    assert [name for name, texts in told.items() if not texts] == []
