@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations, product
 from types import MappingProxyType
 
@@ -163,15 +164,21 @@ def partition_faults(hunted: HuntedRelease) -> list[tuple[CrashKind, tuple[str, 
     none = (settings.crashes.name, *_BOUNDS, *_VIEWED)
     besides = [item.name for item in settings.CIRCUMSTANCES if item.default == 0 and item.name not in none]
     found = []
-    for kind, more in product(CrashKind, _sets(besides)):
+    for kind in CrashKind:
         crashes = Faults(kind).constants(is_old)
-        if any(crashes.get(name) for name in more):
-            continue  # The kind of crashes has it already.
-        faults = {**crashes, **dict.fromkeys(more, 1)}
-        shapes = [_shape(hunted, {**faults, name: 0}) for name in more]
-        if None not in (whole := _shape(hunted, faults), *shapes) and whole not in shapes:
-            found.append((kind, more, faults))
+        shape = _shapes(hunted, crashes)
+        for more in _sets(besides):
+            if any(crashes.get(name) for name in more):
+                continue  # The kind of crashes has it already.
+            whole, *shapes = shape(frozenset(more)), *(shape(frozenset(more) - {name}) for name in more)
+            if None not in (whole, *shapes) and whole not in shapes:
+                found.append((kind, more, {**crashes, **dict.fromkeys(more, 1)}))
     return found
+
+
+def _shapes(hunted: HuntedRelease, crashes: Mapping[str, int]) -> Callable[[frozenset[str]], object]:
+    """`_shape` of some faults beside crashes, each once: most are asked for by every larger set of faults, too."""
+    return cache(lambda more: _shape(hunted, {**crashes, **dict.fromkeys(more, 1)}))
 
 
 def _shape(hunted: HuntedRelease, faults: Mapping[str, int]) -> object:

@@ -113,7 +113,7 @@ class KeptAlready:
     [
         ("2.5", (), ("FetchDiverging",), ()),
         ("2.5", (("Produce", "presumes leadership"),), ("FetchDiverging",), ("FetchDiverging",)),
-        ("2.8", (), ("FetchDiverging",), ("FetchDiverging",)),
+        pytest.param("2.8", (), ("FetchDiverging",), ("FetchDiverging",), marks=pytest.mark.long),
     ],
 )
 def test_an_action_that_cannot_happen_under_these_rules_leaves_nothing_out(
@@ -146,11 +146,10 @@ def test_what_was_read_is_proved_with_the_sets_of_what_was_acknowledged() -> Non
     assert known.items() >= SHIPPED.cores.items()
 
 
-
 def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
     shipped = [item for item in prover().obligations.all if item.key in SHIPPED.cores or not item.may_use]
     assert len(shipped) > 600, "for what the claim does not allow, lemmas are looked for"
-    for item in shipped[::23]:
+    for item in shipped[::69]:
         core = SHIPPED.cores.get(item.key, Core()) if item.may_use else Core()
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
@@ -166,7 +165,7 @@ def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
     shipped = [item for item in asked.obligations.all if item.key in known]
     of_moves = [item for item in shipped if item.subject not in still]
     assert {item.subject for item in of_moves} >= {"Reassign", "CancelMove", "DeleteReplica"}
-    for item in (*of_moves, *shipped[::97]):
+    for item in (*of_moves[::4], *shipped[::97]):
         assert asked.solve(item, known[item.key].lemmas, PROOF_EFFORT, known[item.key].way) is not None, item.key
 
 
@@ -198,8 +197,11 @@ WEAKENED: list[tuple[str, str, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(
     ("action", "label", "broken", "changed"),
-    # With stale answers the first says what the third says, which takes ten times as long.
-    [pytest.param(*item, id=item[2], marks=[pytest.mark.long] if item[2] == "KnownEndIsHeld" else []) for item in WEAKENED],
+    # Two for all: the third says what the first says, and takes ten times as long.
+    [
+        pytest.param(*item, id=item[2], marks=[pytest.mark.long] * (item[2] in ("KnownEndIsHeld", "CommitQuorum")))
+        for item in WEAKENED
+    ],
 )
 def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
     action: str, label: str, broken: str, changed: dict[str, int]
@@ -212,6 +214,7 @@ def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
     assert found.step.startswith(action)
 
 
+@pytest.mark.long
 def test_a_step_of_older_rules_is_proved_with_the_lemmas_of_a_step_that_is_like_it_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -252,17 +255,18 @@ def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_thei
     asked = Prover(Obligations(partition, argued, (), rules))
     named = {item.key: item for item in asked.obligations.all}
     assert {"Crash|AckedInPlace", "Restart|AckedInPlace", "ElectLeader|AckedInPlace"} <= set(own) <= set(named)
-    for key, core in own.items():
+    for at, (key, core) in enumerate(own.items()):
         assert known[key] == core
         assert len(core.lemmas) <= 3
-        assert asked.effort(named[key], core, EFFORT // 10) is not None
+        assert at % 3 or asked.effort(named[key], core, EFFORT // 10) is not None
     assert asked.effort(named["Crash|CommitQuorum"], SHIPPED.cores["Crash|CommitQuorum"], EFFORT // 10) is None
 
 
 QUICK = "FetchNothingNew|AckedInPlace"
 
 
-@pytest.mark.parametrize("key", [pytest.param(key, marks=[pytest.mark.long] * (key != QUICK)) for key in older().cores])
+@pytest.mark.long
+@pytest.mark.parametrize("key", older().cores)
 def test_a_step_that_does_more_under_older_rules_is_proved_with_their_sets(key: str) -> None:
     """Until 2.6 a leader writes the ISR itself, when a follower fetches that has caught up (KIP-497)."""
     asked = prover_of_2_5().obligations
@@ -292,6 +296,7 @@ def test_sets_that_may_do_have_the_known_one_and_more_the_largest_first() -> Non
     assert near_sets(SHIPPED, "Crash|NoSuchLemma") == ()
 
 
+@pytest.mark.long
 def test_where_reelected_leaders_keep_log_ends_and_leadership_moves_the_argument_is_refused() -> None:
     """As `acked check stale-ends-bug` finds a record lost, 4.1's rules are not proved there."""
     asked = Prover(obligations(**{**STALE, "reelection_forgets_ends": 0}))

@@ -85,6 +85,7 @@ def test_a_search_that_is_killed_costs_its_own_answer_alone(driver: SparkDriver)
     assert answers([task("kip101-2221"), task("kip320-2221")], HERE)[1 - lost.task] == found[1 - lost.task]
 
 
+@pytest.mark.long
 def test_gates_and_tables_over_spark_are_those_of_this_machine(driver: SparkDriver) -> None:
     chosen = choose([str(SPECS / "counts")], Selection(("kip101-2221", "kip320-2221")))
     reports = [run_gate(chosen, runner) for runner in (HERE, batch(driver))]

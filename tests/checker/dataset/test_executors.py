@@ -64,9 +64,10 @@ def rows(place: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("wanted", "condition"),
     [
-        (Wanted(transitions=True), None),
+        # All levels, and a condition of ours, are asked with another one below.
+        pytest.param(Wanted(transitions=True), None, marks=pytest.mark.long),
         (Wanted({2, 5, 6}, transitions=True), None),
-        (Wanted(transitions=True, where=OURS), OURS),
+        pytest.param(Wanted(transitions=True, where=OURS), OURS, marks=pytest.mark.long),
         (Wanted(transitions=True, sql=SQL), OURS),
     ],
     ids=["all", "levels", "ours", "sql"],

@@ -47,7 +47,9 @@ def expected(question: Question, other: Question) -> tuple[int, Words, int] | No
     [
         (("kip101", FAMILY), ("kip279", FAMILY)),
         (("kip320", FAMILY, DROP), ("kip320", FAMILY)),
-        (("partition", {**SMALL, "unclean_election": True}), ("partition", SMALL)),
+        pytest.param(
+            ("partition", {**SMALL, "unclean_election": True}), ("partition", SMALL), marks=pytest.mark.long
+        ),
     ],
 )
 def test_the_first_step_that_the_others_do_not_have_is_found(first: tuple, second: tuple) -> None:

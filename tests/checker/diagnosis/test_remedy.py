@@ -40,7 +40,7 @@ def remedy(result: Result, decides: bool = True) -> Remedy:
     ("bug", "name", "source"),
     [
         ("kip101-1-bug", "truncation=leader epoch", "KIP-101"),
-        ("kip966-bug", "eligible_leader_replicas=true", "KIP-966"),
+        pytest.param("kip966-bug", "eligible_leader_replicas=true", "KIP-966", marks=pytest.mark.long),
     ],
 )
 def test_the_rule_that_mends_a_known_bug_is_the_one_that_its_fix_has(bug: str, name: str, source: str) -> None:

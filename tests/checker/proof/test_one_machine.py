@@ -102,10 +102,10 @@ def test_the_argument_is_about_two_replicas_and_more_and_others_ask_nothing_of_s
         assert not set(MACHINE_LEMMAS) & set(other.clauses)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("least", "is_proved"),
-    [({"replicas": 2, "min_insync_replicas": 2}, True), pytest.param({}, False, marks=pytest.mark.long)],
+    [({"replicas": 2, "min_insync_replicas": 2}, True), ({}, False)],
     ids=["two", "any"],
 )
 def test_somebody_is_left_by_the_size_of_an_isr_that_is_enough(least: dict[str, int], is_proved: bool) -> None:

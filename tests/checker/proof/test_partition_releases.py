@@ -51,7 +51,7 @@ def proved() -> list[tuple[str, str, int]]:
 @pytest.mark.parametrize(
     ("version", "plane", "column"),
     [
-        pytest.param(*item, marks=() if item in (("2.5", "zookeeper", 2), ("3.6", "kraft", 2)) else pytest.mark.long)
+        pytest.param(*item, marks=() if item == ("3.6", "kraft", 2) else pytest.mark.long)
         for item in proved()
     ],
 )

@@ -154,16 +154,12 @@ def test_the_vocabulary_is_the_protocols_own_predicates_and_what_its_state_compa
     assert "log[r1] and log[r2] hold the same record at o" in kafka
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("missing", "proposal"),
     [
         ("IsrHasLeader", "for all Replica r1, Replica r2: if follows(r1, r2), then r1 in replica[r2].isr"),
-        pytest.param(
-            "RequestIsrHasLeader",
-            "for all Epoch e, Replica r1: if r1 == requests[e].leader, then r1 in requests[e].isr",
-            marks=pytest.mark.long,
-        ),
+        ("RequestIsrHasLeader", "for all Epoch e, Replica r1: if r1 == requests[e].leader, then r1 in requests[e].isr"),
     ],
 )
 def test_a_lemma_of_kip320_that_is_left_out_is_proposed_again(missing: str, proposal: str) -> None:

@@ -41,7 +41,7 @@ def test_small_spaces_agree_in_everything(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name != "kip320")) for name in PROTOCOLS])
 def test_larger_spaces_agree_in_everything(name: str) -> None:
     instance = instance_of(name, (2, 2, 2, 2))
     question = Question(instance, tuple(properties_of(instance.protocol).values()))

@@ -225,7 +225,7 @@ ROUND = frozenset({(0, 0, 1), (1, 1, 0), (2, 1, 2)})
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(WALKS)
 def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(walk: Walk) -> None:
     steps = sorted(walk.steps)
@@ -244,7 +244,7 @@ def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(w
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @example(Walk(ROUND, frozenset(), ("", "", ""), None, frozenset({2})))
 @example(Walk(ROUND, frozenset(), ("weak", "weak", "weak"), None, frozenset({2})))
 @example(Walk(ROUND, frozenset(), ("weak", "", "strong"), None, frozenset({2})))

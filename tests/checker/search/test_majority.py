@@ -152,7 +152,7 @@ def test_a_promise_breaks_without_the_clause_that_it_rests_on(promise: str, clau
     assert [item.property.name for item in result.violations] == [promise]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figure_of_the_paper_is_found_in_as_few_steps_by_search_and_by_the_solver() -> None:
     instance = majority.instantiate({**SMALL, "crashes": "none"}, [("Commit", "of the leader's own term")])
     found = search(Question(instance, (PROMISES["AckedRecordsSurvive"],)))

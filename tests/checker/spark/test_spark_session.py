@@ -102,7 +102,7 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("master", ["local[2,3]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize("master", ["local[2,3]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
 def test_tasks_that_spark_may_repeat_and_an_executor_that_is_killed_change_no_answer(tmp_path: Path, master: str) -> None:
     """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
     conf = {

@@ -49,15 +49,15 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
 
 
 @pytest.mark.timeout(600)
-def test_a_wrong_secret_or_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", ["wrong", pytest.param("", marks=pytest.mark.long)])
+def test_a_wrong_secret_or_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     """Of Spark's own authentication, which a cluster may have on; its master refuses, whatever workers there are."""
     secret = "-Dspark.authenticate=true -Dspark.authenticate.secret=right"
     monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {secret}")
-    wrong = {"spark.authenticate": "true", "spark.authenticate.secret": "wrong"}
-    with cluster(tmp_path, workers=0) as machines:
-        for conf in (wrong, {}):
-            with (
-                SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
-                pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate="),
-            ):
-                driver.slots()
+    conf = {"spark.authenticate": "true", "spark.authenticate.secret": said} if said else {}
+    with (
+        cluster(tmp_path, workers=0) as machines,
+        SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
+        pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate="),
+    ):
+        driver.slots()
