@@ -152,7 +152,7 @@ class SparkSearch:
         states = self.question.initial
         words = numbers(word for state in states for word in state)
         path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
-        return (self._codec.write(path, 1, address(words), len(states), self.stored.packs),)
+        return (self._codec.write(path, 1, address(words), len(states)),)
 
     # -- attempts ---------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,6 @@ class SparkSearch:
             workers=self.workers,
             memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
-            packs=self.stored.packs,
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
             forget_from=FORGET_FROM,

@@ -12,8 +12,7 @@ bucket its states; per bucket the CRC-32 of its records. The owner of some of th
 
 *Packed*: the states in the order in which they were found, each as the bytes in which it differs from the one before it
 (`pack_states` in `loops/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
-the bytes, and of the time to write them; what looks for some buckets only must read all, unless the commit that names the
-file says of which buckets it is.
+the bytes, and of the time to write them; what looks for some buckets only must read all.
 """
 
 from __future__ import annotations
@@ -57,21 +56,12 @@ class DamagedFile(SystemFailure):
 
 @dataclass(frozen=True)
 class LevelFile:
-    """A finished level file; `digest` is the CRC-32 of its headers, see `digest_with`.
-
-    Its states are of the buckets `first` to `end` - 1; of any, if it does not say.
-    """
+    """A finished level file; `digest` is the CRC-32 of its headers, see `digest_with`."""
 
     name: str
     states: int
     size: int
     digest: int
-    first: int = 0
-    end: int = MAX_BUCKETS
-
-    def has(self, wanted: Sequence[bool]) -> bool:
-        """Whether any of its states may be of the wanted buckets."""
-        return any(wanted[self.first : self.end])
 
 
 @dataclass(frozen=True)
@@ -142,11 +132,9 @@ class StateCodec:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def write(
-        self, path: Path, level: int, states: int, count: int, packs: bool, elsewhere: RawIOBase | None = None
-    ) -> LevelFile:
-        """Writes `count` states that stand at the address `states`; see `LevelWriter`."""
-        file = LevelWriter(path, level, packs, elsewhere)
+    def write(self, path: Path, level: int, states: int, count: int, elsewhere: RawIOBase | None = None) -> LevelFile:
+        """Writes `count` states that stand at the address `states`, grouped; see `LevelWriter`."""
+        file = LevelWriter(path, level, packs=False, elsewhere=elsewhere)
         for begin in range(0, count, BLOCK_STATES):
             file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
         return file.close()

@@ -22,7 +22,7 @@ from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
 from acked.checker.shards.shard import Shard, address, begin_level, make_room
 from acked.checker.store.level_file import BLOCK_STATES, LevelWriter, StateCodec, exchange_code
-from acked.checker.store.run_directory import RunDirectory
+from acked.checker.store.run_directory import FORMAT, RunDirectory
 
 Part = tuple[int, int]
 """States that stand in memory: an address and how many. They must not move or change any more."""
@@ -69,7 +69,7 @@ class Recorder:
 
     def __init__(self, run: RunDirectory, shape: Shape, workers: int, packs: bool) -> None:
         self.run = run
-        self._packs = packs and run.packs
+        self._packs = packs and run.format == FORMAT
         native = Kernel(exchange_code(shape))
         self._own = workers  # the number of the thread's own codec
         self._codecs = [StateCodec(shape, run.buckets, native) for _ in range(workers + 1)]

@@ -197,7 +197,6 @@ class RunDirectory:
             "number": number,
             "report": None if report is None else report_to_json(report),
             "files": [[file.name, file.states, file.size, file.digest] for file in files],
-            "buckets": [[file.first, file.end] for file in files],
         }
         write_document(self.commit_path(number), body)
         self.commits.append(Commit(number, report, files))
@@ -218,11 +217,6 @@ class RunDirectory:
     def files_of(self, level: int) -> tuple[LevelFile, ...]:
         """The files of a level, counted from 1."""
         return self.commits[level - 1].files
-
-    @property
-    def packs(self) -> bool:
-        """Whether level files may have packed blocks."""
-        return self.format == FORMAT
 
     @property
     def known_levels(self) -> int:
@@ -386,9 +380,7 @@ def read_commits(path: Path) -> list[Commit]:
 def _commit_from(number: int, path: Path, body: Mapping[str, Any]) -> Commit:
     try:
         report = None if body["report"] is None else report_from_json(body["report"])
-        # Which buckets they have commits did not always say.
-        buckets = body.get("buckets") or [[]] * len(body["files"])
-        files = tuple(LevelFile(*entry, *of) for entry, of in zip(body["files"], buckets, strict=True))
+        files = tuple(LevelFile(*entry) for entry in body["files"])
     except (KeyError, TypeError, ValueError):
         raise damage_of(path, "is not a commit of a run") from None
     if body.get("number") != number or (report is None) != (number == 0):

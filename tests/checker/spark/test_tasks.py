@@ -6,7 +6,6 @@ import pickle
 import threading
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,8 +30,7 @@ from acked.checker.spark.grid import square
 from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.transfer import Transfer
-from acked.checker.store.level_file import MAGIC, PACKED, Records, StateCodec
-from acked.checker.store.run_directory import FORMAT, OLDER, RunDirectory
+from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
 LOOPBACK = "127.0.0.1"
@@ -244,37 +242,6 @@ def test_what_is_stored_is_taken_up_by_tasks_of_either_kind(
         again = SparkSearch(small(), run, threads, bounds=SparkBounds(memory=1 << 26)).run()
     assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
     assert {type(part.shard) for part in made} == {Shard if from_states else CompactShard}
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("form", [FORMAT, OLDER])
-def test_a_task_reads_only_files_that_may_have_its_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    """Packed ones, of which it would have to read all; grouped ones as well, with which an older run goes on."""
-    with RunDirectory.create(tmp_path / "run", small(), 64) as run:
-        run.format = form
-        first = cast(SparkDriver, Threads(tasks=4))
-        SparkSearch(small(), run, first, bounds=SparkBounds(memory=1 << 26, max_depth=12)).run()
-    kind = PACKED if form == FORMAT else MAGIC
-    assert {path.read_bytes()[:8] for path in (tmp_path / "run" / "levels").iterdir()} == {kind}
-    opened: Counter[str] = Counter()
-    read = StateCodec.read
-
-    def counting(codec: StateCodec, path: Path, *arguments: Any, **named: Any) -> Iterator[Records]:
-        opened[path.name] += 1
-        return read(codec, path, *arguments, **named)
-
-    monkeypatch.setattr(StateCodec, "read", counting)
-    for tasks, depth in ((2, 14), (3, None)):
-        opened.clear()
-        with RunDirectory.open(tmp_path / "run", small()) as run:
-            again = cast(SparkDriver, Threads(tasks=tasks))
-            result = SparkSearch(small(), run, again, bounds=SparkBounds(memory=1 << 26, max_depth=depth)).run()
-        del opened[next(name for name in opened if name.startswith("00001-"))]  # which says nothing of buckets
-        assert opened
-        assert max(opened.values()) == tasks - 1, "halves are of whole quarters; a quarter may be of two thirds"
-    assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
 
 
 @pytest.mark.slow
