@@ -10,9 +10,13 @@ from dataclasses import replace
 from datetime import date
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from grafana_foundation_sdk.cog import plugins
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as older_families
 
@@ -293,11 +297,15 @@ def test_the_page_of_the_documentation_has_every_metric_with_its_labels() -> Non
     }
 
 
+def board() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((CHECKOUT / "acked" / "watch" / "dashboard.json").read_text("utf-8"))
+    return found
+
+
 def expressions() -> list[str]:
     rules = yaml.safe_load((CHECKOUT / "acked" / "watch" / "alerts.yml").read_text("utf-8"))
-    board = json.loads((CHECKOUT / "acked" / "watch" / "dashboard.json").read_text("utf-8"))
     found = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
-    return found + [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    return found + [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
 
 
 @pytest.mark.parametrize("expression", expressions())
@@ -309,13 +317,43 @@ def test_rules_and_dashboard_ask_for_metrics_and_labels_that_there_are(expressio
         assert {*re.findall(r"(\w+)=", labels)} <= {"cluster", *FAMILIES[name][0]}
 
 
+def grafanas(raw: object, read: object) -> object:
+    """What is left of a part of a dashboard where Grafana's own types have read it, without their defaults."""
+    if isinstance(raw, dict) and isinstance(read, dict):
+        return {key: grafanas(raw[key], read[key]) for key in raw if key in read}
+    if isinstance(raw, list) and isinstance(read, list) and len(raw) == len(read):
+        return [grafanas(*both) for both in zip(raw, read, strict=True)]
+    return read
+
+
+def test_grafanas_own_types_read_every_key_of_the_dashboard_and_lose_one_that_there_is_not() -> None:
+    plugins.register_default_plugins()
+    good, bad = board(), board()
+    bad["panels"][0]["options"]["colourMode"] = "background"
+    for one in (good, bad):
+        read = json.loads(JSONEncoder().encode(Dashboard.from_json(one)))
+        assert grafanas(one, read) == good
+
+
+def test_panels_of_the_dashboard_share_no_place_and_ask_the_source_that_was_chosen() -> None:
+    raw = board()
+    places = [panel["gridPos"] for panel in raw["panels"]]
+    taken = [(x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]
+    assert len({*taken}) == len(taken)
+    assert {x for x, _ in taken} == {*range(24)}, "as wide as Grafana's grid"
+    assert {*re.findall(r"\$\{?(\w+)", json.dumps(raw["panels"]))} == {one["name"] for one in raw["templating"]["list"]}
+    for panel in raw["panels"]:
+        assert {one["datasource"]["uid"] for one in (panel, *panel["targets"])} == {"${datasource}"}
+        assert len({one["refId"] for one in panel["targets"]}) == len(panel["targets"])
+
+
 def test_alerts_and_dashboard_are_written_where_they_are_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "monitoring"
     assert main(["watch", "--files", str(place)]) == 0
     rules = yaml.safe_load((place / "acked-alerts.yml").read_text("utf-8"))["groups"][0]["rules"]
     assert all(rule["labels"]["severity"] and rule["annotations"]["summary"] for rule in rules)
-    board = json.loads((place / "acked-dashboard.json").read_text("utf-8"))
-    ids = [panel["id"] for panel in board["panels"]]
+    assert json.loads((place / "acked-dashboard.json").read_text("utf-8")) == board()
+    ids = [panel["id"] for panel in board()["panels"]]
     assert len({*ids}) == len(ids) >= 8
     (tmp_path / "file").write_text("")
     assert main(["watch", "--files", str(tmp_path / "file" / "below")]) == 153
