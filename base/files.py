@@ -13,7 +13,6 @@ import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -93,21 +92,6 @@ def listing(folder: Path, paths: Iterable[Path]) -> bytes:
                 digest.update(chunk)
         lines.append(f"{digest.hexdigest()}  {path.relative_to(folder)}\n")
     return "".join(lines).encode("utf-8", "surrogateescape")
-
-
-@cache
-def sources_hash(folders: Iterable[str]) -> str:
-    """A hash of the names and the text of all files of some folders of the package, the data beside the modules too."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for place, inner, names in os.walk(PACKAGE / folder):
-            inner[:] = sorted(name for name in inner if name != "__pycache__")
-            for name in sorted(names):
-                path = os.path.join(place, name)
-                with open(path, "rb") as file:
-                    digest.update(f"{os.path.relpath(path, PACKAGE)}\0".encode("utf-8", "surrogateescape"))
-                    digest.update(hashlib.sha256(file.read()).digest())
-    return digest.hexdigest()
 
 
 def read_text(path: Path, what: str) -> str:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MOST_LISTED = 16
 """Names in one message; nobody reads more."""
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` can name a constant, a field or an action."""
+    return bool(_NAME.fullmatch(text))
 
 
 def choices(names: Iterable[str]) -> str:

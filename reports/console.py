@@ -5,10 +5,13 @@ rich takes longer to import than a small command may take to start, so it is imp
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and those that reorder the text around them: a title must not be able to repaint the screen."""
+
+_USUAL_WIDTH = 80
+"""Columns where nothing says how many there are."""
 
 Span = tuple[str, str]
 """A piece of text and its rich style."""
@@ -58,20 +64,53 @@ UNICODE = Glyphs(edge="│", watermark="║", dot="·", removed="×", good="✓"
 ASCII = Glyphs(edge="|", watermark="#", dot=".", removed="x", good="+", bad="!", open="?")
 
 
-def open_console(stream: IO[str], width: int | None = None) -> RichConsole:
+@dataclass(frozen=True)
+class PlainConsole:
+    """A console on what is no terminal: lines without styles, as rich writes them there, and without importing it.
+
+    `columns` is None if the environment says how many there are, or a terminal that the command was given besides.
+    """
+
+    stream: IO[str]
+    columns: int | None = None
+    is_terminal = False
+
+    @cached_property
+    def width(self) -> int:
+        """Columns."""
+        return self.columns if self.columns is not None else _columns()
+
+    @cached_property
+    def encoding(self) -> str:
+        """Of its stream."""
+        return (getattr(self.stream, "encoding", None) or "utf-8").lower()
+
+    def print(self, *lines: Any, **how: Any) -> None:
+        """Writes lines, at once: another stream may go to the same place."""
+        self.stream.write(f"{chr(10).join(map(str, lines))}\n")
+        self.stream.flush()
+
+
+def _columns() -> int:
+    said = os.environ.get("COLUMNS", "")
+    if said.isdigit() and int(said):
+        return int(said)
+    for number in range(3):
+        with suppress(OSError):
+            return os.get_terminal_size(number).columns or _USUAL_WIDTH
+    return _USUAL_WIDTH
+
+
+def open_console(stream: IO[str], width: int | None = None) -> Console:
     """A console on `stream`: colour only on a terminal without NO_COLOR, whatever else the environment asks for."""
+    return open_terminal(stream, width) if stream.isatty() else PlainConsole(stream, width)
+
+
+def open_terminal(stream: IO[str], width: int | None = None) -> RichConsole:
+    """As `open_console`, on what is taken for a terminal: rich's, which can also redraw."""
     from rich.console import Console
 
-    is_terminal = stream.isatty()
-    return Console(
-        file=stream,
-        width=width,
-        force_terminal=is_terminal,
-        color_system="auto" if is_terminal else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
+    return Console(file=stream, width=width, force_terminal=True, markup=False, emoji=False, highlight=False)
 
 
 def glyphs_of(console: Console) -> Glyphs:
@@ -109,6 +148,9 @@ def style_line(spans: list[Span]) -> Text:
 
 def put(console: Console, spans: list[Span]) -> None:
     """Writes one line as it is, without wrapping or cropping; blanks at its end are left out."""
+    if isinstance(console, PlainConsole):
+        console.print("".join(text for text, _ in spans).rstrip())
+        return
     line = style_line(spans)
     if not line.spans or not console.is_terminal:
         line.rstrip()

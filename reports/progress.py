@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from acked.base.observer import Observer, Progress
 from acked.reports import units
-from acked.reports.console import Console, open_console
+from acked.reports.console import Console, open_console, open_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -107,9 +107,9 @@ class LiveDisplay:
         if self._is_quiet:
             return
         with self._lock:
-            if self._console is None:
-                self._console = open_console(self._stream)
-            console = self._console
+            if self._is_live:
+                self._console = self._console or open_terminal(self._stream)
+            console = self._console or open_console(self._stream)
         write(console)
         self._stream.flush()  # A job's log shows it now, not at the end.
         self._next_line = self._clock() + PLAIN_INTERVAL
@@ -124,7 +124,7 @@ class LiveDisplay:
         with self._lock:
             if self._is_closed:
                 return
-            console = self._console = self._console or open_console(self._stream)
+            console = self._console = self._console or open_terminal(self._stream)
             self._live = Live(
                 get_renderable=lambda: self.draw(console),
                 console=console,

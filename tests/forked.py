@@ -46,7 +46,7 @@ ENDED: list[float] = []
 """What the workers that have ended took of the processor, of whom the system tells this process nothing."""
 
 IMPORTS = (
-    "commands.check", "commands.find", "commands.view", "commands.gate", "audit.commands.audit",
+    "asking.checking", "commands.find", "commands.view", "commands.gate", "audit.commands.audit",
     "checker.solver.engine", "checker.allconstants.lemma_search",
 )  # fmt: skip
 """What most commands and those who answer their tasks import, below `acked`; no threads yet, so that it can be forked."""

@@ -18,8 +18,8 @@ from acked.base.files import read_text, write_text
 from acked.checker.spec.spec import protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant
+from acked.reports.shell.bundled import bundled_of
 from acked.reports.shell.output import json_text
-from acked.reports.shell.specs import bundled_of
 
 _SPEC = "The name of a bundled spec (tool `list`, what=specs), the path of a spec file, or the text of one, in TOML."
 _ARGUMENTS = {

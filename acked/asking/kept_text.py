@@ -13,7 +13,8 @@ from typing import TextIO
 
 from acked.base.cache import NotOurs, SealedStore, cache_folder
 from acked.base.errors import ConfigurationError
-from acked.base.files import PACKAGE, ROOMS, sources_hash
+from acked.base.files import PACKAGE, ROOMS
+from acked.base.sources import sources_hash
 from acked.base.version import __version__
 
 _FORMAT = "acked-text/1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import Console
-from acked.reports.shell.specs import all_bundled, broker_outcomes, bundled_specs, full_name
+from acked.reports.shell.bundled import all_bundled, broker_outcomes, bundled_specs, full_name
 from acked.reports.tables.findings import Finding, print_findings, read_findings
 from acked.reports.tables.listing import (
     expected_of,
@@ -121,10 +122,11 @@ def _findings(chosen: Filter) -> list[Finding]:
     return [one for one in known if chosen.takes([one.id], one.title, one.status, one.promise, one.releases)]
 
 
+@cache
 def _chosen_specs(chosen: Filter) -> list[Spec]:
     found = []
     for path in _paths():
-        spec = load_spec(path)
+        spec = load_spec(path, is_changed=True)  # What comes with acked is not judged once more.
         if chosen.takes([spec.name, full_name(path)], spec.title, spec.protocol.name):
             found.append(spec)
     return found

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from acked.base.cache import NotOurs, SealedStore, cache_folder
-from acked.base.files import ROOMS, read_bytes, sources_hash
+from acked.base.files import ROOMS, read_bytes
+from acked.base.sources import sources_hash
 from acked.base.version import __version__
 from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import file_and_variant

@@ -7,7 +7,7 @@ import time
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.base.names import near
+from acked.base.names import is_name, near
 from acked.checker.predicate.text import example_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -16,7 +16,6 @@ from acked.checker.question.user_properties import SOUGHT, check_texts, sought
 from acked.checker.search.local import search as run
 from acked.checker.spec.spec import Spec
 from acked.invariants.property import Property
-from acked.model.language.domain import is_name
 from acked.model.language.storage.layout import Schema
 from acked.reports.shell.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
 from acked.reports.shell.output import Output, TraceFile

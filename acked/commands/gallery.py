@@ -19,9 +19,9 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import VERSIONS
 from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, add_broker_outcome, front_page, release_in_words, stories_of
+from acked.reports.shell.bundled import all_bundled, broker_outcomes
 from acked.reports.shell.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.reports.shell.output import Output, make_folder, say
-from acked.reports.shell.specs import all_bundled, broker_outcomes
 
 _REFERENCE = ("counts", "answers", "controls")
 """Folders of specs that check acked itself: the questions of others at other bounds or with a clause left out."""

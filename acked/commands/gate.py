@@ -28,10 +28,11 @@ from acked.reports.gate.sarif import sarif_document
 from acked.reports.pages.page import render, trace_data
 from acked.reports.runs.still import still
 from acked.reports.shell.batches import BatchOptions, searches_many_anywhere
+from acked.reports.shell.bundled import all_bundled, bundled_specs, full_name
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import collects, option, shows_without_progress
 from acked.reports.shell.output import Output, json_text, make_folder, say
-from acked.reports.shell.specs import all_bundled, bundled_spec, bundled_specs, full_name
+from acked.reports.shell.specs import bundled_spec
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,12 @@ from acked.checker.spec.user_protocol import is_reference
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
+from acked.reports.shell.bundled import bundled_specs
 from acked.reports.shell.completion import origins, shipped_protocols
 from acked.reports.shell.groups import Paragraphs
 from acked.reports.shell.options import option
 from acked.reports.shell.output import json_text, make_folder, say
-from acked.reports.shell.specs import bundled_spec, bundled_specs
+from acked.reports.shell.specs import bundled_spec
 
 MAX_STATES = 1_000_000
 """Distinct states at which the search for a new spec's answer ends."""

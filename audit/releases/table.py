@@ -45,7 +45,7 @@ from acked.model.partition.rules.settings import (
     RULES,
 )
 from acked.model.partition.rules.versions import KRAFT, ZOOKEEPER
-from acked.reports.shell.specs import bundled_of
+from acked.reports.shell.bundled import bundled_of
 
 Release = tuple[str, str]
 """A release and its control plane."""

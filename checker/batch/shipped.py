@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.errors import AckedError, SpecUnreadable
-from acked.base.files import PACKAGE, read_bytes, sources_hash
+from acked.base.files import PACKAGE, read_bytes
 from acked.base.plain import from_plain, to_plain
+from acked.base.sources import sources_hash
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.question_text import QuestionText

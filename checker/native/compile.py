@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from acked.checker.loops.lines import LineKind
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native import bits, instructions, kernel, programs, representatives, slices, translator, words
 from acked.checker.native.kernel import fire_ir, optimized_ir
+from acked.checker.native.linking import link
 from acked.checker.native.programs import actions_without, program_of
 from acked.checker.native.representatives import representatives_ir
 from acked.checker.native.slices import WORD, unpack_ir
@@ -64,13 +67,6 @@ def _llvm() -> Any:
     return llvm
 
 
-@cache
-def _version() -> str:
-    import llvmlite
-
-    return str(llvmlite.__version__)
-
-
 def _target_machine(optimize: int) -> Any:
     llvm = _llvm()
     # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
@@ -84,10 +80,53 @@ def _target_machine(optimize: int) -> Any:
     )
 
 
+@cache
+def _host() -> tuple[str, str]:
+    """The processor and LLVM, as LLVM tells of both; once it has told, it need not be loaded for that on the same host."""
+    name = _looks_of_host()
+    known = None if name is None else _look_up(f"{name}.host")
+    if known is None:
+        import llvmlite
+
+        llvm = _llvm()
+        features = llvm.get_host_cpu_features().flatten()
+        version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+        known = f"{llvm.get_host_cpu_name()} {features}\n{version}".encode()
+        store = open_cache()
+        if store is not None and name is not None:
+            store.write(f"{name}.host", known)
+    told, version = known.decode().split("\n")
+    return told, version
+
+
+def _looks_of_host() -> str | None:
+    """A hash of what the system says of the processor and of LLVM's library; None where it does not."""
+    found = find_spec("llvmlite")
+    library = Path(found.origin or "").parent / "binding" / "libllvmlite.so" if found is not None else Path()
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            lines = takewhile(str.strip, file)  # of the first processor
+            told = [line for line in lines if line.startswith(("vendor_id", "cpu family", "model", "stepping", "flags"))]
+        status = library.stat()
+    except OSError:
+        return None
+    parts = [*told, str(library), str(status.st_size), str(status.st_mtime_ns), str(status.st_ctime_ns)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
 def processor() -> str:
     """The processor that compiled code is for: name and features."""
-    llvm = _llvm()
-    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return _host()[0]
+
+
+def _compiler() -> str:
+    """The versions of LLVM and of its binding."""
+    return _host()[1]
+
+
+def _has(feature: str) -> bool:
+    """Whether this processor has something."""
+    return f"+{feature}" in processor().partition(" ")[2].split(",")
 
 
 def literals(words: int, kind: LineKind | None = None) -> dict[str, int]:
@@ -117,13 +156,8 @@ def _source_hash() -> str:
 
 def kernel_key(plan: KernelPlan) -> str:
     """What the compiled code depends on, as a hash."""
-    checks = [(check.action, check.bit) for check in plan.step_checks]
-    expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
-    llvm_version = f"{_version()} {_llvm().llvm_version_info}"
-    parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
-    if plan.is_symmetric:
-        parts += [symmetry.signature(plan.instance, sort) for sort in orbits.renamed_sorts(plan.instance)]
-    return hashlib.sha256("\n".join([*parts, str(literals(plan.instance.schema.words))]).encode()).hexdigest()
+    parts = [plan.code, _source_hash(), _compiler(), processor(), str(literals(plan.instance.schema.words))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
@@ -160,7 +194,7 @@ def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
     block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
     if plan.is_symmetric:
         ir = representatives_ir(plan.instance)
-        own = hashlib.sha256(f"{_version()} {processor()} {ir}".encode()).hexdigest()
+        own = hashlib.sha256(f"{_compiler()} {processor()} {ir}".encode()).hexdigest()
         yield compile_once(f"{own}-representatives.o", lambda: _emit(ir, _CODEGEN_GOOD, None))
     if coded := actions_without(program, len(plan.instance.actions)):
         yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
@@ -183,12 +217,12 @@ def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
 
 def _lanes() -> int:
     """How many 64-bit numbers a register of this processor holds, at least half of FIRE_GROUP."""
-    return FIRE_GROUP if _llvm().get_host_cpu_features().get("avx512f") else FIRE_GROUP // 2
+    return FIRE_GROUP if _has("avx512f") else FIRE_GROUP // 2
 
 
 def _processor_literals() -> dict[str, int]:
     """Literals that say what this processor can do, and what loops for it do."""
-    return {"COMPRESSES": int(bool(_llvm().get_host_cpu_features().get("avx512vbmi2"))), "INTERPRETS": 1}
+    return {"COMPRESSES": int(_has("avx512vbmi2")), "INTERPRETS": 1}
 
 
 def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
@@ -196,7 +230,7 @@ def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
 
 
 def _loops_name(words: int, kind: LineKind | None, suffix: str = "loops") -> str:
-    parts = f"{_source_hash()} {_version()} {processor()} {_loops_constants(words, kind)}"
+    parts = f"{_source_hash()} {_compiler()} {processor()} {_loops_constants(words, kind)}"
     return f"{hashlib.sha256(parts.encode()).hexdigest()}-{suffix}.o"
 
 
@@ -246,15 +280,23 @@ def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
     return made
 
 
-@lru_cache(maxsize=4)
-def _loaded(objects: tuple[bytes, ...]) -> Any:
-    """The engine of object files; kept for the next question, because those that have programs share all code."""
+def _load(objects: tuple[bytes, ...]) -> Any:
+    """What has the functions of object files by their names."""
+    linked = link(objects)
+    if linked is not None:
+        return linked
     llvm = _llvm()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(_CODEGEN_FAST))
     for data in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
     return engine
+
+
+@lru_cache(maxsize=4)
+def _load_alone(code: bytes) -> Any:
+    """The same of one file, kept for the next question, because those that have programs share all code."""
+    return _load((code,))
 
 
 class Kernel:
@@ -269,7 +311,7 @@ class Kernel:
         self.has_quick_loops = code.has_quick_loops
         self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
         self.program = code.program
-        self._engine = _loaded(code.objects) if len(code.objects) == 1 else _loaded.__wrapped__(code.objects)
+        self._engine = _load(code.objects) if len(code.objects) > 1 else _load_alone(*code.objects)
 
     def address(self, name: str) -> int:
         """Where a function is."""
@@ -301,7 +343,7 @@ def compile_functions(functions: Sequence[Callable[..., object]], constants: Map
 def _functions_key(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
-    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _version(), processor()]
+    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _compiler(), processor()]
     return hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
 
 

@@ -38,8 +38,8 @@ def shape_of(plan: KernelPlan) -> Shape:
     return Shape(
         words=schema.words,
         actions=len(plan.instance.actions),
-        properties=len(plan.state_violations),
-        checks=1 + max((check.bit for check in plan.step_checks), default=0),
+        properties=plan.properties,
+        checks=plan.checks,
         word_bits=tuple(used_bits(schema)),
         is_symmetric=plan.is_symmetric,
     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from acked.base.cache import NotOurs, SealedStore
-from acked.base.files import sources_hash
 from acked.base.plain import from_plain, to_plain
+from acked.base.sources import sources_hash
 from acked.checker.allconstants.proof import ObligationResult
 
 _FORMAT = "acked-all-constants/1"

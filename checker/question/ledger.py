@@ -14,6 +14,7 @@ from enum import Enum, unique
 
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
+from acked.model.language.tracings import labels_of
 
 
 @unique
@@ -157,9 +158,9 @@ class Ledger:
         """Firings by action name, instances added up, every action of the protocol listed."""
         instance = self.question.instance
         counts = {item.name: ActionCount() for item in instance.action_rules}
-        for step, enabled, new in zip(instance.actions, self._counts.enabled, self._counts.new, strict=True):
-            old = counts[step.action.name]
-            counts[step.action.name] = ActionCount(old.enabled + enabled, old.new + new)
+        for (name, _), enabled, new in zip(labels_of(instance.actions), self._counts.enabled, self._counts.new, strict=True):
+            old = counts[name]
+            counts[name] = ActionCount(old.enabled + enabled, old.new + new)
         return counts
 
     def probes_met(self) -> dict[str, int | None]:

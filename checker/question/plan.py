@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
+from acked.checker.symmetry.check import signature
+from acked.checker.symmetry.orbits import renamed_sorts
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
@@ -48,4 +52,23 @@ class KernelPlan:
     @property
     def rows(self) -> int:
         """Rows of bits that `guards` writes."""
-        return len(self.instance.actions) + len(self.state_violations)
+        return len(self.instance.actions) + self.properties
+
+    @property
+    def properties(self) -> int:
+        """How many conditions of states there are."""
+        return len(self.state_violations)
+
+    @property
+    def checks(self) -> int:
+        """1 + the highest bit that a check of steps uses."""
+        return 1 + max((check.bit for check in self.step_checks), default=0)
+
+    @cached_property
+    def code(self) -> str:
+        """What its compiled code goes by, beside the compiler and the processor: a hash of all that is evaluated."""
+        expressions = [*self.state_violations, *(check.violated for check in self.step_checks)]
+        parts = [self.instance.fingerprint(expressions), str([(check.action, check.bit) for check in self.step_checks])]
+        if self.is_symmetric:
+            parts += [signature(self.instance, sort) for sort in renamed_sorts(self.instance)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
+from acked.base.names import is_name
 from acked.checker.question.marks import false_guards
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run, Words
@@ -27,7 +28,6 @@ from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.domain import is_name
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import ActionInstance
 

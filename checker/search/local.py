@@ -20,6 +20,7 @@ from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import Kernel, compile_kernel, compile_quickly, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
+from acked.checker.question.known import TextQuestion
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
@@ -148,6 +149,8 @@ class LocalSearch:
         with self._refusing_too_much():
             self._reserve(shape)
         self._tiers = Tiers(plan, self._kernel.has_quick_loops)
+        if isinstance(self.question, TextQuestion):
+            self.question.remember()
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers, packs=not self.bounds.beyond_memory)
 

@@ -36,12 +36,16 @@ def numbers(values: Iterable[int]) -> ctypes.Array[ctypes.c_uint64]:
 def reserve(count: int, huge: bool = False) -> ctypes.Array[ctypes.c_uint64]:
     """Address space for `count` 64-bit numbers, zero until written; physical memory comes with the first touch."""
     region = mmap.mmap(-1, max(count, 1) * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
-    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
-        try:
-            region.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:
-            pass  # A kernel without huge pages is only slower.
-    return (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
+    array = (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
+    if huge:
+        ask_for_large_pages(array)
+    return array
+
+
+def ask_for_large_pages(array: ctypes.Array[ctypes.c_uint64]) -> None:
+    """Has memory that is not written yet come in large pages; a kernel without them is only slower."""
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        _advise(address(array), ctypes.sizeof(array), mmap.MADV_HUGEPAGE)
 
 
 def give_back(begin: int, end: int) -> int:
@@ -55,7 +59,11 @@ def give_back(begin: int, end: int) -> int:
 
 def _forget(begin: int, size: int) -> None:
     if hasattr(mmap, "MADV_DONTNEED"):
-        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
+        _advise(begin, size, mmap.MADV_DONTNEED)
+
+
+def _advise(begin: int, size: int, what: int) -> None:
+    ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(what))
 
 
 def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
@@ -77,6 +85,8 @@ class Memory(ABC):
     buckets: int
     first_buckets: int
     stride: int
+    begins_large = True
+    """Whether memory comes in large pages from the beginning: the first of each costs what a small search takes in all."""
 
     def __init__(self, words: int, workers: int, max_states: int, room: int) -> None:
         self.words, self.workers = words, workers
@@ -93,13 +103,13 @@ class Memory(ABC):
         self.shared = reserve(slots.SHARED_SLOTS)
 
     def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
-        return reserve((self.room + BATCH) * self.workers * self.words, huge=True)
+        return reserve((self.room + BATCH) * self.workers * self.words, huge=self.begins_large)
 
     def _reserve_table(self, lines: int) -> None:
         """Address space for parts of so many lines, with their padding."""
         self.buckets = lines
         self.stride = -(-8 * table.SLOTS * (lines + table.PAD + 1) // PAGE) * PAGE
-        self.table = reserve(self.stride // 8 * self.workers, huge=True)
+        self.table = reserve(self.stride // 8 * self.workers, huge=self.begins_large)
 
     @property
     def apart(self) -> int:
@@ -118,6 +128,8 @@ class Visited(Memory):
 
     No more than 4 × 10^9 states. Raises OSError, ValueError or OverflowError where the system has no address space for them.
     """
+
+    begins_large = False
 
     def __init__(self, words: int, workers: int, memory: int) -> None:
         max_states = states_for(words, workers, memory)
@@ -321,6 +333,9 @@ class Shard:
     def grow(self) -> None:
         """Makes this worker's part of the table larger; only while no shard is at work, and every shard must do it."""
         self._grow(address(self.context))
+        if 8 * table.SLOTS * self.context[slots.BUCKETS] >= PAGE // 4:
+            for array in (self._visited.states, self._visited.table):
+                ask_for_large_pages(array)
         self._visited.shared[slots.NEEDS_GROWTH] = 0
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import check_fairness
+from acked.checker.question.known import Known, TextQuestion, known_as, name_of
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.user_properties import (
     check_texts,
@@ -22,10 +23,11 @@ from acked.checker.question.user_properties import (
 )
 from acked.checker.spec.resolve import property_named, protocol_named
 from acked.invariants.property import Kind, Property
+from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.storage.layout import Schema
-from acked.model.language.tracings import Tracings
+from acked.model.language.tracings import KnownActions, Tracings
 
 
 @dataclass(frozen=True)
@@ -141,28 +143,39 @@ class QuestionText:
     def question(
         self,
         protocol: Protocol | None = None,
-        probes: Callable[[Instance, tuple[Property, ...]], tuple[Probe, ...]] = lambda *_: (),
+        probes: Callable[[Instance, tuple[Property, ...]], tuple[Probe, ...]] | None = None,
         tracings: Tracings | None = None,
     ) -> Question:
         """The question with its expressions; without `protocol` the one that the text names.
 
         `probes` makes more to look for, and `tracings` has what questions have in common that are asked one after the other.
+        One about a shipped protocol that is asked alone begins with what is known of it (`question/known.py`).
         `ConfigurationError` has the key under which spec files hold the part at fault.
         """
         protocol = protocol or protocol_named(self.protocol)
-        self.check_texts(protocol)
+        is_alone = probes is None and tracings is None
+        name = name_of(self) if is_alone and PROTOCOLS.get(self.protocol) is protocol else ""
+        known = known_as(name) if name else None
+        if known is None:
+            self.check_texts(protocol)
         properties = self.resolve(protocol)
-        instance = self._instance(protocol, tracings)
-        besides = (*reach_probes(self.sought()), *probes(instance, properties))
+        instance = self._instance(protocol, tracings, known)
+        besides = (*reach_probes(self.sought()), *(() if probes is None else probes(instance, properties)))
         question = Question(instance, properties, besides, self.symmetry)
+        if name:
+            question = TextQuestion.of(question, name, known)
         try:
             question.refuse_asymmetry()
         except ConfigurationError as error:
             raise ConfigurationError(str(error), "check.symmetry") from None
         return question
 
-    def _instance(self, protocol: Protocol, tracings: Tracings | None) -> Instance:
+    def _instance(self, protocol: Protocol, tracings: Tracings | None, known: Known | None) -> Instance:
         constants = dict(self.constants)
+        if known is not None:
+            instance = Instance(protocol, protocol.bind(constants), frozenset(self.drop), is_lazy=True)
+            instance.actions = KnownActions(known.actions, instance.action_instance)
+            return instance
         try:
             return protocol.instantiate(constants, self.drop, tracings)
         except DomainOverflow:

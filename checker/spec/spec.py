@@ -14,7 +14,7 @@ from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import choices, near, repeats
+from acked.base.names import choices, is_name, near, repeats
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict
@@ -48,7 +48,6 @@ from acked.checker.spec.variants import file_and_variant, name_of, place_of
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
-from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
 
 

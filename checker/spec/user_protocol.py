@@ -23,11 +23,10 @@ from types import ModuleType
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
-from acked.base.names import choices, near
+from acked.base.names import choices, is_name, near
 from acked.checker.spec.ordering import Loader, wrap_loops
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
-from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
 
 _SEPARATOR = ".py:"

@@ -14,8 +14,7 @@ from typing import Any, TypeGuard
 
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import choices, near, repeats
-from acked.model.language.domain import is_name
+from acked.base.names import choices, is_name, near, repeats
 
 KEY = "variants"
 """The key that names them."""

@@ -32,9 +32,9 @@ from acked.cluster.reports.reproductions.release_table import (
 )
 from acked.cluster.reports.reproductions.verdict import Verdict, verdict_of, why_not_reproduced
 from acked.model.partition.protocol import partition
+from acked.reports.shell.bundled import all_bundled, bundled_specs
 from acked.reports.shell.deadline import OverTime, deadline
 from acked.reports.shell.output import Output, json_text, say
-from acked.reports.shell.specs import all_bundled, bundled_specs
 from acked.reports.units import plural
 
 _FOLDERS = ("claims", "gallery")

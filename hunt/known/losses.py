@@ -17,7 +17,7 @@ from acked.checker.spec.spec import load_spec
 from acked.checker.spec.variants import specs_under
 from acked.hunt.known.mend import Bar, Mend
 from acked.model.formulas.errors import ModelError
-from acked.reports.shell.specs import bundled_specs, full_name
+from acked.reports.shell.bundled import bundled_specs, full_name
 from acked.reports.tables.findings import read_findings
 
 KNOWN = Path(__file__).with_name("known.toml")

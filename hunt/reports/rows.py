@@ -13,7 +13,7 @@ from acked.hunt.search.hunt import Hunt, Sighting, Tally, faults_of
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.runs.sentences import sentences_of
-from acked.reports.shell.specs import broker_outcomes
+from acked.reports.shell.bundled import broker_outcomes
 
 OF_PRODUCERS = ("retries", "idempotence")
 """What users set beside the settings that a question tells apart."""

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, TypeVar, get_type_hints, overload
 
+from acked.base.names import is_name
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Context, active, literal
-from acked.model.language.domain import Domain, LeafDomain, is_name, path_name
+from acked.model.language.domain import Domain, LeafDomain, path_name
 from acked.model.language.semantics import Guard, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct, Typed

@@ -6,7 +6,6 @@ The domains behind `Int`, `Id`, `Bool`, `Optional`, `SetOf` and `Present`; those
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -327,11 +326,3 @@ def path_name(path: Path) -> str:
     """`("replica", 2, "isr")` as people write it: `replica[2].isr`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.lstrip(".")
-
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def is_name(text: str) -> bool:
-    """Whether `text` can name a constant, a field or an action."""
-    return bool(_NAME.fullmatch(text))

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
+from acked.base.names import is_name
 from acked.model.formulas.binding import closed
 from acked.model.formulas.errors import DomainOverflow, ModelError, raise_refusals
 from acked.model.formulas.evaluate import Evaluator
@@ -22,7 +23,7 @@ from acked.model.formulas.watch import CHANGED, is_shipped, watch
 from acked.model.language.action import Action, action, actions_by_name, refuse_unknown_names, unknown_clause
 from acked.model.language.choices import Domains, declared, each_binding, given, leaves
 from acked.model.language.context import Constant, Context, Setting, Settle, Switch, active
-from acked.model.language.domain import Domain, LeafDomain, Plain, is_name
+from acked.model.language.domain import Domain, LeafDomain, Plain
 from acked.model.language.finite import FINITE
 from acked.model.language.semantics import Chooser, Trace
 from acked.model.language.state import Struct
@@ -246,7 +247,7 @@ class Instance:
             raise ModelError(unknown_clause(protocol.name, {item.name: labels for item in self.action_rules}, name, label))
 
     @cached_property
-    def actions(self) -> tuple[ActionInstance, ...]:
+    def actions(self) -> Sequence[ActionInstance]:
         """Every action instance that can be enabled, in the order of the rules and of their parameters' values."""
         return tuple(made for item in self.action_rules for made in self._trace_action(item))
 

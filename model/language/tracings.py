@@ -308,6 +308,41 @@ class Watched:
         return self._codes
 
 
+# -- instances of actions that are made when they are asked for ----------------------------------------------------------
+
+Label = tuple[str, Mapping[str, Plain]]
+"""The name of an action and the arguments of an instance of it."""
+
+
+class KnownActions(Sequence[ActionInstance]):
+    """Action instances of which the labels are known; what `make` traces of one it traces when that is first asked for."""
+
+    def __init__(self, labels: Sequence[Label], make: Callable[[str, Mapping[str, Plain]], ActionInstance]) -> None:
+        self.labels = tuple(labels)
+        self._make = make
+        self._made: dict[int, ActionInstance] = {}
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @overload
+    def __getitem__(self, number: int) -> ActionInstance: ...
+    @overload
+    def __getitem__(self, number: slice) -> tuple[ActionInstance, ...]: ...
+    def __getitem__(self, number: int | slice) -> ActionInstance | tuple[ActionInstance, ...]:
+        if isinstance(number, slice):
+            return tuple(self[at] for at in range(len(self))[number])
+        at = range(len(self))[number]
+        if at not in self._made:
+            self._made[at] = self._make(*self.labels[at])
+        return self._made[at]
+
+
+def labels_of(actions: Sequence[ActionInstance]) -> Sequence[Label]:
+    """The name and the arguments of each."""
+    return actions.labels if isinstance(actions, KnownActions) else [(one.action.name, one.arguments) for one in actions]
+
+
 # -- what is known --------------------------------------------------------------------------------------------------------
 
 

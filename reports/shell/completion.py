@@ -39,7 +39,7 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     from click.shell_completion import CompletionItem
 
     from acked.checker.spec.variants import name_of
-    from acked.reports.shell.specs import all_bundled, full_name
+    from acked.reports.shell.bundled import all_bundled, full_name
 
     named = full_name if "/" in incomplete else name_of
     begun = all_bundled(incomplete.rpartition("/")[2])
@@ -56,7 +56,7 @@ def shipped_protocols(context: click.Context, parameter: click.Parameter, incomp
 def origins(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Protocols and examples by name: what a protocol of one's own can begin with."""
     from acked.model.catalogue import PROTOCOLS
-    from acked.reports.shell.specs import bundled_specs
+    from acked.reports.shell.bundled import bundled_specs
 
     examples = sorted(path.stem for path in (bundled_specs() / "examples").glob("*.py"))
     return completions([*PROTOCOLS, *examples], incomplete)

@@ -1,54 +1,23 @@
-"""Specs by name or path, and with what the command line changes in them.
-
-The specs that come with acked are in `acked/specs`, which in a checkout is a link to `specs/`.
-"""
+"""Specs by name or path, and with what the command line changes in them."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
-from acked.base.files import PACKAGE
+from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.names import near
 from acked.base.release import release
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.resolve import bind_constants, no_constant, settle
 from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
-from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
+from acked.checker.spec.variants import file_and_variant, name_of
 from acked.model.formulas.errors import ModelError
 from acked.model.partition.rules.versions import rules_of
-
-
-def bundled_specs() -> Path:
-    """The folder of the bundled specs."""
-    folder = PACKAGE / "specs"
-    if folder.is_dir():
-        return folder
-    raise SystemFailure(f"the specs that come with acked are missing from {folder.parent}; reinstall acked")
-
-
-def all_bundled(begun: str = "") -> list[Path]:
-    """Every bundled spec, a variant of a file as `kip966.toml#bug`, in order of name, those at the top first.
-
-    Of others than those whose names begin so not all files are read.
-    """
-    return sorted(specs_under(bundled_specs(), begun), key=lambda path: (len(path.parts), name_of(path)))
-
-
-def full_name(path: Path) -> str:
-    """The name of a bundled spec with its folder, e.g. `claims/acks-1-loses`."""
-    return (path.parent.relative_to(bundled_specs()) / name_of(path)).as_posix()
-
-
-def broker_outcomes() -> dict[str, str]:
-    """By name of a bundled spec what real brokers did with it; none for those that were not played (docs/real.md)."""
-    found: dict[str, str] = json.loads((bundled_specs() / "on_brokers.json").read_text("utf-8"))
-    return found
+from acked.reports.shell.bundled import all_bundled, bundled_of
 
 
 def bundled_spec(name: str) -> Path | None:
@@ -67,16 +36,6 @@ def bundled_spec(name: str) -> Path | None:
             f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
         )
     return None
-
-
-def bundled_of(name: str) -> Path | None:
-    """The same, whatever is in the working directory. The name of a file with variants stands for the file."""
-    last = name.rpartition("/")[2]
-    meant = (f"{last}.toml", f"{last.rpartition('-')[0]}.toml")
-    # Names as strings, because most commands need this and there are hundreds; only files that may be meant are opened.
-    files = [Path(place, file) for place, _, names in os.walk(bundled_specs()) for file in names if file in meant]
-    places = (*(path for file in files for path in specs_in(file)), *files)
-    return next((path for path in places if name in (name_of(path), full_name(path))), None)
 
 
 def find_spec(name: str, is_changed: bool = False) -> Spec:

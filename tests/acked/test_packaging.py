@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 import acked
 from acked.base.files import ROOMS
-from acked.reports.shell.specs import bundled_specs
+from acked.reports.shell.bundled import bundled_specs
 from tests.building import (
     Archives,
     archives_of_the_checkout,
@@ -158,10 +158,10 @@ def test_the_installed_script_works(installed: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_installed_packages_are_those_of_the_clean_environment(installed: Path, tmp_path: Path) -> None:
     program = (
-        f"import acked, {', '.join(f'acked.{room}' for room in ROOMS)}, acked.reports.shell.specs\n"
+        f"import acked, {', '.join(f'acked.{room}' for room in ROOMS)}, acked.reports.shell.bundled\n"
         f"rooms = acked, {', '.join(f'acked.{room}' for room in ROOMS)}\n"
         "print(*(m.__file__ for m in rooms), sep='\\n')\n"
-        "print(acked.reports.shell.specs.bundled_specs())"
+        "print(acked.reports.shell.bundled.bundled_specs())"
     )
     done = outside(installed / "python", "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

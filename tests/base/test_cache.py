@@ -18,7 +18,7 @@ import pytest
 
 from acked.base.cache import NotOurs, SealedStore, cache_directory, cache_folder, cache_key, why_no_cache
 from acked.base.errors import ConfigurationError
-from acked.base.files import sources_hash
+from acked.base.sources import sources_hash
 from acked.checker.batch.cache import ResultCache
 from acked.checker.native import compile as native
 from acked.checker.native.compile import compile_kernel, kernel_key
@@ -431,7 +431,7 @@ def test_a_user_without_a_home_is_answered_and_leaves_nothing_in_the_shared_fold
 def test_a_hash_of_sources_tells_names_and_texts_apart_and_counts_data_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acked.base.files.PACKAGE", tmp_path)
+    monkeypatch.setattr("acked.base.sources.PACKAGE", tmp_path)
     (tmp_path / "room" / "__pycache__").mkdir(parents=True)
     rules = tmp_path / "room" / "rules.toml"
     seen = [sources_hash.__wrapped__(["room"])]
@@ -446,3 +446,23 @@ def test_a_hash_of_sources_tells_names_and_texts_apart_and_counts_data_too(
     assert len(set(seen)) == len(seen)
     (tmp_path / "room" / "__pycache__" / "code.pyc").write_text("compiled")
     assert sources_hash.__wrapped__(["room"]) == seen[-1]
+
+
+def test_a_hash_of_sources_is_kept_until_the_system_says_that_a_file_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acked.base.sources.PACKAGE", tmp_path)
+    monkeypatch.setattr("acked.base.sources._SETTLED", -1.0)
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))
+    rules = tmp_path / "room" / "rules.toml"
+    rules.parent.mkdir()
+    rules.write_text("on = 1")
+    first = sources_hash.__wrapped__(["room"])
+    [kept] = (tmp_path / "cache" / "sources").iterdir()
+    with monkeypatch.context() as unread:
+        unread.setattr("acked.base.sources.open", None, raising=False)
+        assert sources_hash.__wrapped__(["room"]) == first
+    kept.write_bytes(kept.read_bytes()[:-1] + b"?")
+    assert sources_hash.__wrapped__(["room"]) == first
+    rules.write_text("on = 10")
+    assert sources_hash.__wrapped__(["room"]) != first

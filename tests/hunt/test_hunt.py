@@ -26,7 +26,7 @@ from acked.hunt.search.hunt import Hunt, Sighting, faults_of
 from acked.hunt.search.task import Effort, HuntProcess, HuntTask, Loss
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
-from acked.reports.shell.specs import bundled_of
+from acked.reports.shell.bundled import bundled_of
 
 KNOWN = known_losses()
 SMALL = (Effort(20_000, walks=2_000),)

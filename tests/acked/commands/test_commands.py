@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from acked.checker.spec.variants import name_of
 from acked.cli import _TASKS, MOVED, cli
+from acked.reports.shell.bundled import all_bundled
 from acked.reports.shell.groups import Branching
-from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
 _FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands", "acked/hunt/commands", "acked/roll/commands",

@@ -9,7 +9,7 @@ import pytest
 
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import load_spec
-from acked.reports.shell.specs import bundled_of
+from acked.reports.shell.bundled import bundled_of
 from tests.places import CHECKOUT, SPECS
 from tools import false_claims as tool
 

@@ -40,7 +40,7 @@ from acked.checker.spark.driver import SPARK, SparkBounds, SparkSearch  # noqa: 
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
-from acked.reports.shell.specs import all_bundled  # noqa: E402
+from acked.reports.shell.bundled import all_bundled  # noqa: E402
 from tests.checker.spark.hosts import DRIVER, Hosts, enter, hosts, missing  # noqa: E402
 from tests.checker.spark.spark_cluster import command_of, kill  # noqa: E402
 from tests.checker.toys import always, answer, ask, counters  # noqa: E402

@@ -16,7 +16,7 @@ from acked.checker.spec.spec import parse_spec
 from acked.checker.spec.tables import spec_schema
 from acked.checker.spec.variants import specs_in
 from acked.commands.new import new
-from acked.reports.shell.specs import bundled_specs
+from acked.reports.shell.bundled import bundled_specs
 from tests.checker.spec.test_spec import TEXT
 
 VALIDATOR = Draft202012Validator(spec_schema())

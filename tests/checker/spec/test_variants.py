@@ -12,7 +12,8 @@ from acked.base.files import PACKAGE
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec, parse_spec, protocol_in
 from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
-from acked.reports.shell.specs import all_bundled, bundled_spec, find_spec, full_name
+from acked.reports.shell.bundled import all_bundled, full_name
+from acked.reports.shell.specs import bundled_spec, find_spec
 
 ROW = """\
 title = "the bug"

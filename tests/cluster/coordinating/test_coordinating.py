@@ -21,7 +21,7 @@ from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from acked.model.coordinator.protocol import coordinator
-from acked.reports.shell.specs import bundled_of
+from acked.reports.shell.bundled import bundled_of
 
 BROKERS = Brokers("4.3.0")
 
