@@ -43,6 +43,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("ACKED_CACHE_DIR", str(place))
         patch.setenv("XDG_STATE_HOME", str(KEYS))
         patch.delenv("ACKED_CACHE_KEY", raising=False)
+        patch.delenv("PYTEST_ADDOPTS", raising=False)  # It is for these tests, not for those that they start.
         yield place
     take_back(place)
 

@@ -52,7 +52,7 @@ def test_the_search_finds_a_page_without_a_server_and_without_the_network(site: 
 
 @pytest.mark.fresh_page
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(390, "dark"), *(pytest.param(width, "light", marks=pytest.mark.long) for width in (1024, 1440))]
+    ("width", "scheme"), [(390, "dark"), pytest.param(1024, "light", marks=pytest.mark.long), (1440, "light")]
 )
 def test_pages_fit_their_window_and_no_picture_is_missing(site: Path, watched: Watched, width: int, scheme: str) -> None:
     watched.own.append(site.as_uri())

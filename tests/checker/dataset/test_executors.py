@@ -80,7 +80,7 @@ def test_executors_write_the_rows_that_are_written_here(
     wanted: Wanted,
     condition: str | None,
 ) -> None:
-    monkeypatch.setattr(executors, "PART_STATES", 1000)
+    monkeypatch.setattr(executors, "PART_STATES", 2500)
     theirs = by_executors(driver, finished, str(tmp_path / "theirs"), wanted)
     where = None if condition is None else Condition(small_spec().question(), condition)
     mine = here(finished, tmp_path / "mine", levels=wanted.levels, transitions=True, where=where)

@@ -140,7 +140,9 @@ EPOCH = "FencedBecomeFollowerAndTruncate"
         ),
         # Of those that break a lemma the first stands for the next four, which the mutations of the proof have, too.
         pytest.param("FencedLeaderExpandIsr", "HW in this epoch", 3, {"CommitQuorum"}, marks=pytest.mark.long),
-        pytest.param("FencedFollowerFetch", "follows in this epoch", 2, {"LogMatching"}, marks=pytest.mark.long),
+        pytest.param(
+            "FencedFollowerFetch", "follows in this epoch", 2, {"LogMatching", "RecordEpoch"}, marks=pytest.mark.long
+        ),
         pytest.param(EPOCH, "leader is in the request's epoch", 2, {"LeaderFirst"}, marks=pytest.mark.long),
         pytest.param("BecomeLeader", "newer leader epoch", 2, {"LeaderFirst"}, marks=pytest.mark.long),
         ("LeaderWrite", "room in the log", 2, {"log[0].end stays in its domain"}),
