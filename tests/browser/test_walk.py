@@ -231,8 +231,8 @@ KINDS = [
     "gallery/kafka18723-bug", "claims/idempotence-mends", "claims/last-move-counts", "claims/follower-reads-vanish-3-3",
     "gallery/kafka13727-bug", "gallery/unmapped-tombstone-bug", "gallery/kafka7104-bug",
 ]  # fmt: skip
-"""Protocols, and of `partition` parts with fields of their own: eligible leaders, late answers, producers, moves, readers; of `compaction`
-transactions, a reader, a follower."""
+"""Protocols, and parts with fields of their own: of `partition` eligible leaders, late answers, producers, moves, readers; of
+`compaction` transactions, a reader, a follower."""
 LIKE_THEM = [
     "partition", "kip101", "kip279", "kip320-first-try", "kafka7415-bug", "stale-ends-bug", "gallery/kafka1120-fix",
     "gallery/kafka13141-latest", "gallery/kafka14154-bug", "gallery/kafka14704-latest", "gallery/kafka15510-fix",
