@@ -46,7 +46,7 @@ CHUNK = 1 << 16
 BOX_ROOM = 1 << 20
 """Bytes of a box besides room for one batch's worst case."""
 WORTH_SENDING = 1 << 18
-"""Bytes in a box that are sent before it is full, so that others have something to do while they wait for nothing else."""
+"""Bytes in a box that are sent before it is full, so that who gets them inserts them while it expands, not behind that."""
 LOOPS = {
     exchange.EVALUATE: "evaluate",
     exchange.NOTE_STATES: "note_states",
