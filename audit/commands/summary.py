@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -61,8 +62,8 @@ def print_summary(console: Console, view: View) -> None:
     points = list(_points(view))
     sizes = [(rows, count) for count in range(min(len(points), _MOST_POINTS), 1, -1)]
     sizes += [(at, min(len(points), 1)) for at in range(rows, -1, -1)]
-    fitting = (size for size in sizes if _lines(console.width, view, points, *size) <= MOST_LINES)
-    _print(console, view, points, *next(fitting, (0, 0)))
+    at = bisect(sizes, False, key=lambda size: _lines(console.width, view, points, *size) <= MOST_LINES)
+    _print(console, view, points, *(sizes[at] if at < len(sizes) else (0, 0)))
 
 
 def policy_view(file: str, judged: Judgement) -> PolicyView:

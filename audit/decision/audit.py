@@ -147,6 +147,14 @@ class _Plan:
         ]
 
 
+@dataclass(frozen=True)
+class Advised:
+    """The advice of each answer, and the change that is recommended for all that is required; kept under this name."""
+
+    each: tuple[Advice | None, ...]
+    recommended: SettingsChange | None
+
+
 @dataclass
 class Auditor:
     """Answers the questions about one configuration, asking no search twice.
@@ -209,14 +217,28 @@ class Auditor:
             for item, task in plan.here
         ]
         answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
+        recommended = None
         if advise:
-            answers = _advise(Adviser(self.given, context, configuration, self.assumed, searches), answers)
+            advised = self._advised(plan, answers, everywhere, searches)
+            answers = [replace(answer, advice=advice) for answer, advice in zip(answers, advised.each, strict=True)]
+            recommended = advised.recommended
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
-        recommended = self._recommendation(plan, answers, everywhere, searches) if advise else None
         return Audit(
             configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended,
             about_transactions,
         )  # fmt: skip
+
+    def _advised(
+        self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
+    ) -> Advised:
+        """What is advised: as it was found before of the same inputs, or by hundreds of questions."""
+        inputs = (self.given.entries, self.given.clients, plan.context, self.assumed, tuple(map(_open, answers)), required)
+
+        def find() -> Advised:
+            adviser = Adviser(self.given, plan.context, plan.configuration, self.assumed, searches)
+            return Advised(tuple(_advise(adviser, answers)), self._recommendation(plan, answers, required, searches))
+
+        return searches.kept(Advised, inputs, find)
 
     def _recommendation(
         self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
@@ -280,10 +302,9 @@ def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] 
     return tuple(question for question in asked if wanted is None or question in wanted)
 
 
-def _advise(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+def _advise(adviser: Adviser, answers: Sequence[Answer]) -> list[Advice | None]:
     decisive = [answer for answer in answers if answer.decides]
-    bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
-    kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]
-    adviser.prepare([_open(answer) for answer in bad], kept)
-    advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
-    return [replace(answer, advice=advice.get(id(answer))) for answer in answers]
+    bad = [_open(answer) for answer in decisive if answer.reply is AuditVerdict.YES]
+    kept = [_open(answer) for answer in decisive if answer.reply is AuditVerdict.NO]
+    adviser.prepare(bad, kept)
+    return [adviser.advise(_open(answer), kept) if _open(answer) in bad else None for answer in answers]

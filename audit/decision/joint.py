@@ -16,10 +16,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TypeVar
 
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.questions import QUESTIONS, AuditQuestion, without_effect
 from acked.base.files import PACKAGE
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task
@@ -27,6 +29,8 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.question_text import QuestionText
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
+
+T = TypeVar("T")
 
 OnDecided = Callable[[int, int], None]
 """Told how many searches are done, of how many."""
@@ -80,6 +84,19 @@ class Searches:
 
     def __getitem__(self, task: Task) -> Decided:
         return self._known[task]
+
+    def kept(self, kind: type[T], inputs: object, find: Callable[[], T]) -> T:
+        """What `find` makes of inputs and of what searches decide: read, if any machine would find what was found before."""
+        if self.cache is None:
+            return find()
+        name, key = kind.__name__.lower(), json.dumps([self.cache.ships, to_plain(inputs)])
+        known = self.cache.recall(name, key)
+        if known is not None:
+            return from_plain(kind, known)
+        found = find()
+        if all(one.outcome is not None and one.outcome.is_repeatable for one in self._known.values()):
+            self.cache.keep(name, to_plain(found), key)
+        return found
 
     def _search(self, wanted: Sequence[Task], by: Mapping[Task, Task]) -> list[Task]:
         """Has all tasks answered, each by the search of another or its own; those that may be decided by their own."""
@@ -191,13 +208,14 @@ _CONFIGURED: Mapping[str, int] = {
 }  # fmt: skip
 """What the proofs are about besides a release: a producer that may do all that one without retries does, and more."""
 
+_CRASHES = (settings.crashes.name, settings.lossy_crashes.name, settings.kills.name)
+
 _MAY_BE_LESS = frozenset(
-    {item.name for item in settings.CIRCUMSTANCES} - {"crashes", "lossy_crashes", "kills"}
+    {item.name for item in settings.CIRCUMSTANCES} - {*_CRASHES, settings.consumer.name}
     | {settings.retries.name, settings.delivery_timeout.name}
 )
 """What may happen there and need not: it only adds steps."""
 
-_CRASHES = (settings.crashes.name, settings.lossy_crashes.name, settings.kills.name)
 _LEAST_IN_SYNC = 2
 """Replicas, and of them in sync, where one machine may die: with fewer nothing is proved."""
 
@@ -229,20 +247,31 @@ def is_proved(task: Task) -> bool:
         return False  # A search says that nothing is accepted, which is no promise that is kept.
     if promise is AuditQuestion.VANISHING and asked[settings.consumer.name] != settings.FROM_LEADER:
         return False
-    return promise is not None and any(_covers(cell, asked) for cell in _cells().get(promise, ()))
+    alike = tuple(asked[name] for name in _exact_names())
+    return any(_covers(cell, asked) for cell in _cells().get((promise, alike), ()))
 
 
 @cache
-def _cells() -> Mapping[AuditQuestion, tuple[Mapping[str, int], ...]]:
-    """The constants of every proof, by what it shows."""
+def _exact_names() -> tuple[str, ...]:
+    """Constants that a question and the proof that covers it have in common."""
+    others = {*partition.sizes, *_CRASHES, *_MAY_BE_LESS, settings.consumer.name}
+    return tuple(item.name for item in partition.constants if item.name not in others)
+
+
+@cache
+def _cells() -> Mapping[tuple[AuditQuestion | None, tuple[int, ...]], Sequence[Mapping[str, int]]]:
+    """The constants of every proof, by what it shows and what it has in common with questions."""
     told = json.loads(SHIPPED.with_name("proved.json").read_text("utf-8"))
-    return {
-        AuditQuestion(promise): tuple(_constants(release, read_faults(faults))
-                                      for faults, releases in by_faults.items() for release in releases)
-        for promise, by_faults in told.items()
-    }  # fmt: skip
+    found: dict[tuple[AuditQuestion | None, tuple[int, ...]], list[Mapping[str, int]]] = {}
+    for promise, by_faults in told.items():
+        for faults, releases in by_faults.items():
+            for cell in (_constants(release, read_faults(faults)) for release in releases):
+                alike = tuple(cell[name] for name in _exact_names())
+                found.setdefault((AuditQuestion(promise), alike), []).append(cell)
+    return found
 
 
+@cache
 def _constants(release: str, faults: Faults) -> Mapping[str, int]:
     version, plane = release.split()
     profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
@@ -250,8 +279,7 @@ def _constants(release: str, faults: Faults) -> Mapping[str, int]:
 
 
 def _covers(cell: Mapping[str, int], asked: Mapping[str, int]) -> bool:
-    if any(asked[name] > value if name in _MAY_BE_LESS else asked[name] != value
-           for name, value in cell.items() if name not in (*partition.sizes, *_CRASHES, settings.consumer.name)):  # fmt: skip
+    if any(asked[name] > cell[name] for name in _MAY_BE_LESS):
         return False
     least = min(asked[settings.replicas.name], asked[settings.min_insync_replicas.name])
     if cell[settings.crashes.name] == settings.LOSSY_CRASHES and least < _LEAST_IN_SYNC:

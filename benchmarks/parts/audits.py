@@ -27,7 +27,7 @@ LIVE = """
 import sys
 from acked.audit.commands import options
 from acked.audit.commands.audit import audit
-from tests.audit.commands.test_summary_of_cluster import cluster
+from tests.audit.commands.clusters import cluster
 
 options.ask_apart = lambda *_, **__: cluster(200)
 sys.exit(audit(["--bootstrap-server", "kafka:9092", *sys.argv[2:]], standalone_mode=False))

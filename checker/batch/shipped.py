@@ -22,11 +22,12 @@ from typing import Any
 
 from acked.base.errors import AckedError, SpecUnreadable
 from acked.base.files import PACKAGE, read_bytes
-from acked.base.plain import from_plain, to_plain
+from acked.base.plain import to_plain
 from acked.base.sources import sources_hash
-from acked.checker.batch.outcome import Outcome, Probing, Task
-from acked.checker.question.result import ActionCount, StopReason
+from acked.checker.batch.outcome import FoundViolation, Outcome, Probing, Task
+from acked.checker.question.result import ActionCount, StopReason, Verdict
 from acked.checker.spec.question_text import QuestionText
+from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
 from acked.model.language.tracings import Tracings
 
@@ -58,6 +59,7 @@ class ShippedAnswers:
         self._path = path
         self._tracings = Tracings()
         self._prints: dict[Task, str] = {}
+        self._runs: dict[int, FoundViolation] = {}
 
     def get(self, task: Task) -> Outcome | None:
         """What ships of a task, if it is of the very same question."""
@@ -65,9 +67,14 @@ class ShippedAnswers:
         row = self._rows.get(key) if key is not None and task.asked.protocol == self._file["protocol"] else None
         if row is None or not _answers(row, task):
             return None
-        if self._file["stamp"] != stamp() and row[-1] != self._fingerprint(task):
+        if not self.is_current and row[-1] != self._fingerprint(task):
             return None
         return self._outcome(row)
+
+    @cached_property
+    def is_current(self) -> bool:
+        """Whether the sources are those of the file; else every question is traced before its answer is used."""
+        return bool(self._file["stamp"] == stamp())
 
     @property
     def tasks(self) -> list[Task]:
@@ -108,13 +115,20 @@ class ShippedAnswers:
     def _outcome(self, row: _Row) -> Outcome:
         *_, verdict, stopped, distinct, generated, depth, idle, runs, besides, fingerprint = row
         names = self._file["actions"]
-        plain = {
-            "verdict": verdict, "stopped": stopped, "distinct_states": distinct, "generated_states": generated,
-            "depth": depth, "actions": {names[at]: to_plain(ActionCount()) for at in idle},
-            "violations": [self._file["runs"][at] for at in runs], "probes": {}, "seconds": 0.0,
-            "fingerprint": fingerprint, "notes": [], "besides": besides, "is_shipped": True,
-        }  # fmt: skip
-        return from_plain(Outcome, plain)
+        return Outcome(
+            Verdict(verdict), StopReason(stopped), distinct, generated, depth,
+            {names[at]: ActionCount() for at in idle}, tuple(map(self._run, runs)), {}, 0.0, fingerprint, (), besides, True,
+        )  # fmt: skip
+
+    def _run(self, at: int) -> FoundViolation:
+        """A run that several answers may have."""
+        if at not in self._runs:
+            run = self._file["runs"][at]
+            self._runs[at] = FoundViolation(
+                run["property"], Kind(run["kind"]), tuple(map(tuple, run["states"])), tuple(run["steps"]), run["loop"],
+                tuple((name, arguments) for name, arguments in run["fired"]),
+            )  # fmt: skip
+        return self._runs[at]
 
     def _task(self, row: _Row) -> Task:
         values, properties, symmetry, every, until, max_states, *_ = row

@@ -1,12 +1,13 @@
 """Makes audit/decision/shipped.xz, the answers that ship: what `acked audit` asks of the commonest settings and releases.
 
-    python tools/answers/shipped.py [--jobs N] [--minutes N] [--deeper STATES] [--list]
+    python tools/answers/shipped.py [--jobs N] [--minutes N] [--deeper STATES] [--list] [--count N]
 
 Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first. What ships counts,
 and what was searched since is kept in build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only
 what a change of the model made another question. At the end, and after `--minutes`, everything is packed: with `--minutes 0`
 what ships is compared with the model as it is, and nothing searched. `--deeper` searches what is undecided of three
-replicas, two of them in sync, and acks=all, with so many states.
+replicas, two of them in sync, and acks=all, with so many states. `--count` says how many of the first so many cases need
+no search, and what they take, each in a process as a command is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +34,9 @@ from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdi
 from acked.audit.decision.release import contexts  # noqa: E402
 from acked.base.files import replace_text  # noqa: E402
 from acked.base.plain import from_plain, to_plain  # noqa: E402
-from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all  # noqa: E402
+from acked.base.processes import Lost  # noqa: E402
+from acked.checker.batch.cache import ResultCache  # noqa: E402
+from acked.checker.batch.local import BatchLimits, KeptProcesses, Runner, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Outcome, Task  # noqa: E402
 from acked.checker.batch.shipped import ShippedAnswers, pack, stamp  # noqa: E402
 from acked.checker.question.result import StopReason  # noqa: E402
@@ -64,6 +69,9 @@ SETTINGS: Sequence[tuple[int, int, Mapping[str, str]]] = (
 
 ALONE = replace(BY_DEFAULT, besides=(), of_loss_besides=())
 """What is asked besides: the question of lost records alone, whose search has no consumer."""
+
+ONCE = 1.0
+"""Processor seconds in which what ships should answer."""
 
 Case = tuple[int, int, Mapping[str, str], tuple[str, str, str | None]]
 
@@ -122,6 +130,12 @@ class Kept:
             with KEPT.open("a") as file:
                 file.write(_line(task, outcome))
 
+    def recall(self, *_: str) -> None:
+        """Nothing that is made of answers is kept: what is asked for it ships, too."""
+
+    def keep(self, *_: object) -> None:
+        """Nothing of that kind."""
+
     def pack(self) -> str:
         """Writes the file that ships, and says how large it is."""
         best: dict[Task, tuple[Task, Outcome]] = {}
@@ -141,8 +155,11 @@ def _decides(outcome: Outcome) -> bool:
     return outcome.stopped is not StopReason.MAX_STATES
 
 
-def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
-    """The audit of a case, by what is kept and, if anything is missing, by searches; None where Kafka refuses it."""
+def ask(case: Case, kept: Any, runner: Runner | None, is_alone: bool = True) -> Audit | None:
+    """The audit of a case, by what is kept and, if anything is missing, by searches; None where Kafka refuses it.
+
+    With `is_alone` that of lost records alone before it.
+    """
     replicas, least, more, (version, plane, feature) = case
     values = {REPLICATION_FACTOR: str(replicas), keys.MIN_ISR: str(least), **more}
     if feature is not None:
@@ -153,8 +170,9 @@ def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
     try:
         auditor = Auditor(group.given, found.first.release, found.first.plane, BY_DEFAULT, others=found.others,
                           searches=Searches(runner, kept))  # fmt: skip
-        # With searches of its own: what is known of lost records alone would not be searched together with others.
-        replace(auditor, assumed=ALONE, searches=Searches(runner, kept)).run((AuditQuestion.LOSS,))
+        if is_alone:
+            # With searches of its own: what is known of lost records alone would not be searched together with others.
+            replace(auditor, assumed=ALONE, searches=Searches(runner, kept)).run((AuditQuestion.LOSS,))
         return auditor.run(everywhere=(AuditQuestion.LOSS,))
     except RefusedByKafka:
         return None
@@ -176,6 +194,40 @@ def deepen(kept: Kept, runner: KeptProcesses, states: int) -> None:
             print(f"{in_words(case)}: {', '.join(task.asked.properties)}: {said}", flush=True)
 
 
+class Nobody:
+    """A runner that searches nothing, and remembers what it should."""
+
+    def __init__(self) -> None:
+        self.asked: list[Task] = []
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Lost]:
+        """Every task is lost."""
+        self.asked += tasks
+        yield from (Lost(at, "nobody searches") for at in range(len(tasks)))
+
+
+def measured(case: Case) -> tuple[bool, list[str], float]:
+    """Whether Kafka takes a case, what of it would be searched, and the processor seconds of this process so far."""
+    nobody = Nobody()
+    audit = ask(case, ResultCache(None, "", ShippedAnswers(SHIPPED)), nobody, is_alone=False)
+    missing = sorted({f"{', '.join(task.asked.properties)} ({task.max_states})" for task in nobody.asked})
+    return audit is not None, missing, time.process_time()
+
+
+def count(every: Sequence[Case]) -> str:
+    """How many of some cases are answered by what ships; what is missing of the others is printed."""
+    begin, taken = time.process_time(), []
+    with get_context("fork").Pool(1, maxtasksperchild=1) as processes:
+        for case, (is_taken, missing, seconds) in zip(every, processes.imap(measured, every), strict=True):
+            said = f"{begin + seconds:.2f} s" + "".join(f"; searched: {one}" for one in missing) if is_taken else "refused"
+            print(f"{in_words(case)}: {said}", flush=True)
+            taken += [(missing, begin + seconds)] if is_taken else []
+    whole = [seconds for missing, seconds in taken if not missing]
+    soon = sum(one <= ONCE for one in whole)
+    return (f"{len(whole)} of {len(taken)} need no search, {soon} within {ONCE:g} s of processor time; "
+            f"median {median(whole):.2f} s, at most {max(whole):.2f} s")  # fmt: skip
+
+
 def main() -> None:
     """Asks, keeps and packs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -183,8 +235,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="end after so many")
     parser.add_argument("--deeper", type=int, metavar="STATES", help="only decide the commonest settings with more states")
     parser.add_argument("--list", action="store_true", help="only name the cases, in their order")
+    parser.add_argument("--count", type=int, metavar="N", help="only count which of the first N are answered by what ships")
     options = parser.parse_args()
     every = list(cases())
+    if options.count is not None:
+        print(count(every[: options.count]))
+        return
     if options.list:
         print("\n".join(map(in_words, every)))
         return

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
-from acked.audit.decision.audit import Auditor
+from acked.audit.decision import advice
+from acked.audit.decision.audit import Audit, Auditor
+from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import Given
-from acked.audit.decision.joint import Searches, join, part_of_outcome
+from acked.audit.decision.joint import SHIPPED, Searches, join, part_of_outcome
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
 from acked.base.processes import Done
 from acked.base.release import release
+from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all
 from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.batch.shipped import ShippedAnswers
 from acked.checker.question.ledger import Ledger, StopPolicy
 from acked.checker.question.result import StopReason, Verdict
 from acked.cluster.vocabulary.entry import SettingEntry
@@ -27,6 +32,7 @@ from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.audit.reading import gather
 from tests.checker.question.test_levels import BELOW_3, BELOW_4, level, one_counter
+from tools.answers.shipped import Nobody
 
 ONE = BatchLimits(1, 1 << 29)
 READS = ("Read", "ReadBeforeTruncation")
@@ -168,3 +174,42 @@ def test_a_search_until_all_is_decided_ends_with_the_last_property() -> None:
     assert not ledger.commit(level(1, 1, states={0: (8,), 1: (9,)}))
     assert [(found.position, found.state) for found in ledger.findings_to_report()] == [(1, (3,)), (0, (8,))]
     assert ledger.stopped is StopReason.VIOLATION
+
+
+# -- what is made of what searches decide -----------------------------------------------------------------------------------
+
+
+def advised(cache: ResultCache, **values: str) -> Audit:
+    given = given_of(replication_factor="1", min_insync_replicas="1", acks="1", **values)
+    assumed = Assumptions(faults=(Faults(CrashKind.CLEAN),))
+    return Auditor(given, release("4.1"), "kraft", assumed, ONE, cache).run((AuditQuestion.LOSS, AuditQuestion.DUPLICATES))
+
+
+@pytest.mark.slow
+def test_what_was_advised_of_the_same_settings_is_read_and_nothing_is_configured_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ResultCache(tmp_path, "0", ShippedAnswers(SHIPPED))
+    first = advised(cache)
+    monkeypatch.setattr(advice, "configure", lambda *_: pytest.fail("a change is tried again"))
+    assert advised(cache) == first
+    assert any(answer.advice is not None for answer in first.answers)
+    with pytest.raises(pytest.fail.Exception, match="a change is tried again"):
+        advised(cache, retries="3")
+
+
+@dataclass(frozen=True)
+class Made:
+    text: str
+
+
+def test_what_another_machine_might_not_find_is_not_kept(tmp_path: Path) -> None:
+    cache = ResultCache(tmp_path, "0")
+    searches = Searches(Nobody(), cache)
+    for text in ("first", "second"):
+        assert searches.kept(Made, "inputs", lambda text=text: Made(text)) == Made("first")
+    with_what_ships = Searches(Nobody(), ResultCache(tmp_path, "0", ShippedAnswers(SHIPPED)))
+    assert with_what_ships.kept(Made, "inputs", lambda: Made("of what ships")) == Made("of what ships")
+    searches.decide([next(iter(tasks_of().values()))])
+    for text in ("third", "fourth"):
+        assert searches.kept(Made, "others", lambda text=text: Made(text)) == Made(text), "its search has no outcome"
