@@ -5,13 +5,16 @@ Floor 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_three, every_two, same_until
-from acked.model.kraft.common import counts, is_majority, is_no_newer, voters_of
+from acked.model.kraft.common import counts, disk_of, is_majority, is_no_newer, reconfigures, voters_of
 from acked.model.kraft.replicating import takes_up, wants_snapshot
-from acked.model.kraft.settings import dismisses, records, snapshots
-from acked.model.kraft.state import EntryId, Offset, Server, State
-from acked.model.language.quantify import count, every, implies, some
+from acked.model.kraft.settings import dismisses, records, redirects, snapshots, upgrades
+from acked.model.kraft.state import Entry, EntryId, Offset, Server, State
+from acked.model.language.quantify import count, every, implies, some, truth
+from acked.model.language.storage.views import LogView
 from acked.model.language.values import Bool
 
 RAFT = "KIP-595; Raft (Ongaro and Ousterhout 2014)"
@@ -20,6 +23,10 @@ _SINCE = "2.8, as long as no voter loses its disk; with dynamic voters, fewer th
 
 def _holds_committed(s: State, r: Server) -> Bool:
     return every(Offset, lambda o: implies(o < s.committed.end, s.committed.same_record_at(s.log[r], o)))
+
+
+def _has(log: LogView[Entry, Offset], record: EntryId) -> Bool:
+    return some(Offset, lambda o: log.has(o) & (log.at(o).id == record))
 
 
 def _is_newest_leader(s: State, r: Server) -> Bool:
@@ -44,14 +51,8 @@ def one_leader_per_epoch(s: State) -> Bool:
 def metadata_survives(s: State) -> Bool:
     """The leader of the newest epoch holds every metadata record that was committed."""
 
-    def holds(r: Server, record: EntryId) -> Bool:
-        return some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).id == record))
-
-    def was_committed(record: EntryId) -> Bool:
-        return some(Offset, lambda o: s.committed.has(o) & (s.committed.at(o).id == record))
-
     def keeps(r: Server) -> Bool:
-        return every(EntryId, lambda e: implies((e < records) & was_committed(e), holds(r, e)))
+        return every(EntryId, lambda e: implies((e < records) & _has(s.committed, e), _has(s.log[r], e)))
 
     return every(Server, lambda r: implies(_is_newest_leader(s, r), keeps(r)))
 
@@ -126,7 +127,7 @@ def quorum_can_elect(s: State) -> Bool:
     "a voter that cannot hear the leader does not end the epoch of a leader that a majority follows",
     "KIP-996, pre-vote",
     "4.0, with static voters",
-    lacks=lambda has: "" if has["stands"] else "nobody stands in vain; set stands = true",
+    lacks=lambda has: "" if has["stands"] else "voter that stands in vain; set stands = true",
 )
 def followed_leaders_stay(before: State, after: State) -> Bool:
     """While a majority follows the newest leader, there is no newer epoch unless somebody is elected in it."""
@@ -151,7 +152,7 @@ def followed_leaders_stay(before: State, after: State) -> Bool:
     "a controller that an operator has removed is no voter until an operator adds it again",
     "KIP-853, RemoveVoter",
     "without controller.quorum.auto.join.enable (KAFKA-19850)",
-    lacks=lambda has: "" if dismisses.make(has) else "nobody joins by itself; set auto_join and changes",
+    lacks=lambda has: "" if dismisses.make(has) else "controller that joins by itself; set auto_join and changes",
 )
 def removed_voters_stay_out(s: State) -> Bool:
     """No leader of the newest epoch has a voter that an operator removed last."""
@@ -159,10 +160,64 @@ def removed_voters_stay_out(s: State) -> Bool:
 
 
 @promise(
+    "a controller that was removed decides nothing: who is elected, and what is committed, has a majority without it",
+    "KIP-853; Raft (Ongaro 2014, §4.2.2); KAFKA-16530",
+    "3.8, as long as no voter loses its disk",
+    lacks=lambda has: "" if has["changes"] else "change of voters; set dynamic voters and changes",
+)
+def removed_voters_decide_nothing(before: State, after: State) -> Bool:
+    """Who is elected, or commits, has all committed voter sets, and more than half of its newest one behind it.
+
+    That is by their votes, and by their logs.
+    """
+
+    def has_majority(r: Server, is_behind: Callable[[Server], Bool]) -> Bool:
+        return is_majority(count(Server, lambda v: counts(after, r, v) & is_behind(v)), voters_of(after, r))
+
+    def knows_voters(r: Server) -> Bool:
+        return every(EntryId, lambda e: implies((e >= records) & _has(before.committed, e), _has(after.log[r], e)))
+
+    def voted(v: Server, leader: Server) -> Bool:
+        return (after.server[v].epoch == after.server[leader].epoch) & (after.server[v].bond == leader)
+
+    def may_lead(r: Server) -> Bool:
+        is_elected = after.server[r].leads & ~before.server[r].leads
+        return implies(is_elected, knows_voters(r) & has_majority(r, lambda v: voted(v, r)))
+
+    def may_commit(r: Server) -> Bool:
+        commits = after.server[r].leads & (after.server[r].hw == after.committed.end)
+        return commits & knows_voters(r) & has_majority(r, lambda v: _holds_committed(after, v))
+
+    is_decided = after.committed.end > before.committed.end
+    return every(Server, may_lead) & implies(is_decided, some(Server, may_commit))
+
+
+@promise(
+    "a controller is a voter under one directory id: with another disk it joins once the old voter has been removed",
+    "KIP-853, DUPLICATE_VOTER (AddVoterHandler, 3.9); with auto-join, KAFKA-19078",
+    "3.9",
+    lacks=lambda has: "" if redirects.make(has) else "new disk of a voter; set dynamic voters, changes and formats",
+)
+def nobody_joins_twice(before: State, after: State) -> Bool:
+    """No leader that appends voters changes the directory id of one that was among them and stays."""
+
+    def is_written(r: Server) -> Bool:
+        leads = before.server[r].leads & after.server[r].leads
+        has_directories = reconfigures(before, r) if upgrades.on else truth(True)
+        return (after.next_change > before.next_change) & leads & has_directories
+
+    def stays(r: Server, v: Server) -> Bool:
+        is_kept = voters_of(before, r).contains(v) & voters_of(after, r).contains(v)
+        return implies(is_written(r) & is_kept, disk_of(before, r, v) == disk_of(after, r, v))
+
+    return every_two(Server, Server, stays)
+
+
+@promise(
     "a controller that was away takes up the leader's snapshot and goes on",
     "KIP-630",
     "as long as its last entry is of no newer epoch than the snapshot",
-    lacks=lambda has: "" if has["snapshots"] else "nobody takes snapshots; set snapshots = true",
+    lacks=lambda has: "" if has["snapshots"] else "snapshot; set snapshots = true",
 )
 def snapshots_are_taken_up(s: State) -> Bool:
     """Whoever the leader of the newest epoch answers with its snapshot has a log that gives way to it."""
@@ -176,6 +231,7 @@ def snapshots_are_taken_up(s: State) -> Bool:
 
 PROPERTIES: tuple[Property, ...] = (
     one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,
-    controllers_act_as_one, followed_leaders_stay, removed_voters_stay_out, snapshots_are_taken_up,
+    controllers_act_as_one, followed_leaders_stay, removed_voters_stay_out, removed_voters_decide_nothing,
+    nobody_joins_twice, snapshots_are_taken_up,
 )  # fmt: skip
 """Every promise of the protocol."""

@@ -19,6 +19,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from acked.base.errors import ExitCode
+from acked.base.names import near
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.own import own_argument
@@ -213,8 +214,9 @@ class AllConstantsOptions:
     With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
     counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
     `keeper` may have the answers already; counterexamples are not kept. With `wanted`, some promises, only what these rest
-    on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`). `asked` names what is
-    to be proved besides the goals of the argument; of a protocol of one's own `own` says what there is to prove.
+    on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`); with `only`, some
+    obligations by their keys, nothing else is. `asked` names what is to be proved besides the goals of the argument; of a
+    protocol of one's own `own` says what there is to prove.
     """
 
     cores: CoreFile | None = None
@@ -223,6 +225,7 @@ class AllConstantsOptions:
     smt2: Path | None = None
     keeper: Keeper | None = None
     wanted: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     own: OwnClauses | None = None
 
@@ -268,8 +271,9 @@ def prove_all_constants(
                 switches = asked.switches
                 for number, item in _decide(pool, asked, known, chosen):
                     results[number] = item
-                    on_result(item, len(results), len(asked.all))
-                vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
+                    on_result(item, len(results), len(chosen.only or asked.all))
+                told = chosen.only and {item.subject for item in results.values()}
+                vacuous = _vacuous(pool, [step.name for step in asked.reading.steps if not told or step.name in told])
             # What took too long, or was lost with its process, another try may decide.
             if chosen.keeper is not None and all(item.reason in ("", NOT_FOUND) for item in results.values()):
                 chosen.keeper.put(_kept_as(asked, chosen), [results[number] for number in sorted(results)], vacuous)
@@ -292,7 +296,7 @@ def prove_all_constants(
         f"z3 {version('z3-solver')}",
         time.perf_counter() - started,
         interrupted,
-        bool(chosen.wanted),
+        bool(chosen.wanted or chosen.only),
         never,
     )
 
@@ -323,10 +327,19 @@ def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
     return add_sets_alike(add_older_sets(CoreFile(given.fingerprint, named), argument), argument)
 
 
+def _numbers(asked: Obligations, only: Iterable[str]) -> tuple[int, ...]:
+    """The obligations of some keys, of none all; `ModelError` for one that there is not."""
+    known = {item.key: number for number, item in enumerate(asked.all)}
+    if unknown := [key for key in only if key not in known]:
+        name, *names = (key.replace("|", ": ") for key in (unknown[0], *known))
+        raise ModelError(f"there is no obligation {name!r}{near(name, names)}")
+    return tuple(known[key] for key in only) or tuple(range(len(asked.all)))
+
+
 def _decide(
     pool: ProcessPool, asked: Obligations, known: CoreFile, options: AllConstantsOptions
 ) -> Iterator[tuple[int, ObligationResult]]:
-    """Every obligation with what became of it, by number, as they are decided."""
+    """The obligations that are asked with what became of each, by number, as they are decided."""
     name = asked.protocol.name if options.own is None else asked.protocol.reference
     pool.load(FirstOrderProblem(name, asked.drop, tuple(asked.switches.items()), options.asked, options.own))
 
@@ -336,7 +349,7 @@ def _decide(
                 number = numbers[reply.task]
                 yield number, _result(asked.all[number], reply.reason if isinstance(reply, Lost) else reply.value)
 
-    return decide_cones(asked, options.wanted, decide) if options.wanted else decide(range(len(asked.all)))
+    return decide_cones(asked, options.wanted, decide) if options.wanted else decide(_numbers(asked, options.only))
 
 
 def decide_cones(
@@ -374,7 +387,7 @@ def decide_cones(
 
 
 def _kept_as(asked: Obligations, options: AllConstantsOptions) -> str:
-    return " ".join((asked.fingerprint, *options.wanted))
+    return " ".join((asked.fingerprint, *options.wanted, *options.only))
 
 
 def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:

@@ -16,6 +16,7 @@ from acked.model.kraft.settings import (
     changing,
     dismisses,
     keeps_directories,
+    least_voters,
     records,
     redirects,
     upgrades,
@@ -175,6 +176,8 @@ def add_voter(s: State, leader: Server, server: Server) -> None:
 )
 def remove_voter(s: State, leader: Server, server: Server) -> None:
     """An operator has a voter removed, with the directory id that it is known by (`RemoveVoterHandler`)."""
+    if least_voters.value > 1:
+        require("enough voters are left", voters_of(s, leader).size > least_voters)
     remove(s, leader, server)
     if dismisses.on:
         s.dismissed = s.dismissed.add(server)

@@ -39,6 +39,9 @@ upgrades = switch(
 by_operator = switch(
     "by_operator", "an operator adds and removes voters; without, they do what auto_join says by themselves", default=True
 )
+least_voters = Constant(
+    "least_voters", 1, 5, "an operator removes no voter where only so many are left (only with dynamic voters)", 1
+)
 auto_join = switch(
     "auto_join",
     "a controller that is no voter asks by itself to become one, and to have its old directory removed first "

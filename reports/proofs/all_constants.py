@@ -141,6 +141,8 @@ def _print_verdict(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -
         counts.append(f"{len(proof.refuted)} are refuted by a step of a small instance")
     if len(proof.open) > len(proof.refuted):
         counts.append(f"{len(proof.open) - len(proof.refuted)} are left open")
+    if proof.is_partial:
+        counts.append("others were not asked")
     put_paragraph(console, f"incomplete: {', '.join(counts)}", "bold yellow", f"{glyphs.open} ", "  ")
 
 

@@ -190,6 +190,18 @@ def test_a_verified_certificate_of_what_is_expected_to_be_violated_is_not_as_exp
     assert (done.returncode, "holds, as the spec expects" in done.stdout) == (0, True)
 
 
+@pytest.mark.slow
+def test_one_obligation_is_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it says is of that one, and never that the spec is proved."""
+    asked = ("prove", "all-constants", spec(tmp_path, TINY), "--quiet")
+    done = call(capsys, *asked, "--only", "BecomeLeader: WeakIsr")
+    assert (done.returncode, "1 of 1 obligations are proved, others were not asked" in done.stdout) == (152, True)
+    done = call(capsys, *asked, "--only", "BecomeLeader: WeekIsr")
+    assert_one_sentence(done, 151, "there is no obligation 'BecomeLeader: WeekIsr' (did you mean BecomeLeader: WeakIsr?)")
+    done = call(capsys, *asked, "--only", "BecomeLeader: WeakIsr", "--lemma-sets", tmp_path / "sets.json")
+    assert_one_sentence(done, 151, "--lemma-sets is a file for all obligations, and --only asks some")
+
+
 def test_the_verdict_of_a_proof_for_all_constants_is_never_violated() -> None:
     """What refutes an obligation need not be reachable."""
     none = AllConstantsProof("kip320", (), {}, (), "", (), (), (), "z3", 0.0)

@@ -29,9 +29,15 @@ def breadth_first(start: Hashable, steps: Steps) -> tuple[int, dict[str, int]]:
 
 
 def by_levels(
-    start: State, steps: Callable[[State], Iterable[State]], promises: Mapping[str, Callable[[State], bool]]
+    start: State,
+    steps: Callable[[State], Iterable[State]],
+    promises: Mapping[str, Callable[[State], bool]],
+    of_steps: Mapping[str, Callable[[State, State], bool]] | None = None,
 ) -> tuple[list[int], dict[str, int]]:
-    """How many states are new at each level, and for each promise that breaks the first level at which it does."""
+    """How many states are new at each level, and for each promise that breaks the first level at which it does.
+
+    A promise `of_steps` breaks at the level that the step leads to.
+    """
     level = {start}
     seen = set(level)
     counts: list[int] = []
@@ -41,6 +47,13 @@ def by_levels(
         for name, holds in promises.items():
             if name not in broken and not all(map(holds, level)):
                 broken[name] = len(counts)
-        level = {after for state in level for after in steps(state)} - seen
+        found = set()
+        for state in level:
+            for after in steps(state):
+                found.add(after)
+                for name, keeps in (of_steps or {}).items():
+                    if name not in broken and not keeps(state, after):
+                        broken[name] = len(counts) + 1
+        level = found - seen
         seen |= level
     return counts, broken

@@ -30,6 +30,7 @@ class Rules:
     dynamic: bool = False
     first: int = 0
     by_operator: bool = True
+    least_voters: int = 1
     auto_join: bool = False
     standalone: bool = False
     upgrades: bool = False
@@ -296,7 +297,7 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
                     yield added
             if s in voters and len(voters) > 1:
                 removed = append_voters(rules, w, i, {v: disk for v, disk in voters.items() if v != s})
-                if rules.by_operator:
+                if rules.by_operator and len(voters) > rules.least_voters:
                     yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
                 if rules.auto_join and follows and not is_voter(w, voters, s):
                     yield removed
@@ -411,6 +412,41 @@ PROMISES: dict[str, Callable[[World], bool]] = {
 }
 
 
+def decided_by_voters(rules: Rules, before: World, after: World) -> bool:
+    """Who became leader has the votes of its voters, who committed has their logs, and both know who was removed."""
+    removals = {entry for entry in before.committed if entry[0] == "voters"}
+    commits = []
+    for i, node in enumerate(after.nodes):
+        voters = voter_set(rules, after, i)
+        able = [after.nodes[v] for v in voters if is_voter(after, voters, v)]
+        knows = removals <= set(node.log)
+        if node.leader and not before.nodes[i].leader:
+            voted = [v for v in able if (v.promised, v.epoch) == (i, node.epoch)]
+            if not knows or 2 * len(voted) <= len(voters):
+                return False
+        if node.leader and node.hw == len(after.committed):
+            held = [v for v in able if v.log[: node.hw] == after.committed]
+            commits.append(knows and 2 * len(held) > len(voters))
+    return after.committed == before.committed or any(commits)
+
+
+def joined_once(rules: Rules, before: World, after: World) -> bool:
+    """Where a leader has appended a voter set, who was a voter and is one has the directory that it had."""
+    for i, (was, now) in enumerate(zip(before.nodes, after.nodes, strict=True)):
+        if was.leader and now.leader and len(now.log) > len(was.log) and now.log[-1][0] == "voters":
+            old, new = voter_set(rules, before, i), voter_set(rules, after, i)
+            if any(old[v] not in (None, new[v]) for v in old.keys() & new.keys()):
+                return False
+    return True
+
+
+def promises_of_steps(rules: Rules) -> dict[str, Callable[[World, World], bool]]:
+    """Those that can be asked under the rules."""
+    can_change = {"RemovedVotersDecideNothing": decided_by_voters} if rules.changes else {}
+    can_join = {"NobodyJoinsTwice": joined_once} if rules.changes and rules.formats else {}
+    return {name: partial(keeps, rules) for name, keeps in (can_change | can_join).items()}
+
+
 def explore(rules: Rules) -> tuple[list[int], dict[str, int]]:
     """How many states are new at each level, and for each promise that breaks the first level at which it does."""
-    return by_levels(beginning(rules), partial(steps, rules), PROMISES)
+    return by_levels(beginning(rules), partial(steps, rules), PROMISES, promises_of_steps(rules))
