@@ -310,6 +310,13 @@ class SealedStore:
             raise NotOurs(name)
         return content
 
+    def known(self, name: str) -> bytes | None:
+        """An entry's content; None if there is none that can be read and is to be believed."""
+        try:
+            return self.read(name)
+        except (OSError, NotOurs):
+            return None
+
     def seals(self, name: str, paths: Iterable[Path]) -> bool:
         """Whether an entry lists these files, which are below the folder, as they are now (`listing`)."""
         try:
@@ -339,4 +346,13 @@ class SealedStore:
 def open_cache() -> SealedStore | None:
     """The cache itself; None where nothing is kept. `ConfigurationError` if the environment sets it to something unusable."""
     folder = cache_folder()
+    return None if folder is None else SealedStore.of(folder)
+
+
+def store_in(*parts: str) -> SealedStore | None:
+    """The store in a folder of the cache; None where nothing is kept, for whatever reason."""
+    try:
+        folder = cache_folder(*parts)
+    except ConfigurationError:
+        return None  # Whoever needs the cache says so.
     return None if folder is None else SealedStore.of(folder)

@@ -13,8 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from acked.base.cache import NotOurs, SealedStore, cache_folder
-from acked.base.errors import ConfigurationError
+from acked.base.cache import store_in
 from acked.base.files import PACKAGE
 
 _SETTLED = 2.0
@@ -27,10 +26,10 @@ def sources_hash(folders: Iterable[str]) -> str:
     paths = [*_paths(folders)]
     looks, changed = _looks(paths)
     name = f"{looks}.sources"
-    store = _store()
-    known = None if store is None else _read(store, name)
+    store = store_in("sources")
+    known = None if store is None else store.known(name)
     if known is not None:
-        return known
+        return known.decode()
     digest = hashlib.sha256()
     for path in paths:
         with open(path, "rb") as file:
@@ -58,19 +57,3 @@ def _looks(paths: Iterable[str]) -> tuple[str, float]:
         digest.update(repr(told).encode("utf-8", "surrogateescape"))
         changed = max(changed, found.st_ctime)
     return digest.hexdigest(), changed
-
-
-def _store() -> SealedStore | None:
-    try:
-        folder = cache_folder("sources")
-        return None if folder is None else SealedStore.of(folder)
-    except ConfigurationError:
-        return None  # Whoever needs a cache says so.
-
-
-def _read(store: SealedStore, name: str) -> str | None:
-    try:
-        content = store.read(name)
-    except (OSError, NotOurs):
-        return None
-    return None if content is None else content.decode()

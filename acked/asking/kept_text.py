@@ -11,8 +11,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from typing import TextIO
 
-from acked.base.cache import NotOurs, SealedStore, cache_folder
-from acked.base.errors import ConfigurationError
+from acked.base.cache import store_in
 from acked.base.files import PACKAGE, ROOMS
 from acked.base.sources import sources_hash
 from acked.base.version import __version__
@@ -28,9 +27,10 @@ def kept_text(asked: Sequence[object], show: Callable[[], None]) -> str:
 
     A text that is older than a file of ours is made anew, in its place.
     """
-    store, name = _store(), _name(asked)
+    store, name = store_in("texts"), _name(asked)
     made_of = f"{_FORMAT} {__version__} {sources_hash(_MADE_OF)}\n"
-    known = "" if store is None else _read(store, name)
+    kept = None if store is None else store.known(name)
+    known = "" if kept is None else kept.decode("utf-8", "surrogatepass")
     if known.startswith(made_of):
         return known.removeprefix(made_of)
     with redirect_stdout(_Sheet(sys.stdout)) as sheet:
@@ -54,21 +54,6 @@ class _Sheet(StringIO):
     @property
     def encoding(self) -> str:  # type: ignore[override]
         return self._encoding
-
-
-def _store() -> SealedStore | None:
-    try:
-        folder = cache_folder("texts")
-        return None if folder is None else SealedStore.of(folder)
-    except ConfigurationError:
-        return None  # What is listed needs no cache.
-
-
-def _read(store: SealedStore, name: str) -> str:
-    try:
-        return (store.read(name) or b"").decode("utf-8", "surrogatepass")
-    except (OSError, NotOurs, ValueError):
-        return ""
 
 
 def _name(asked: Sequence[object]) -> str:

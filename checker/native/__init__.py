@@ -13,7 +13,7 @@ is translated to the same LLVM IR (`language.py` has the subset, `translator.py`
 of one in a file, and the layout of a line. A kernel is compiled while a long search goes
 on with its program (`compile.py`). The loops, which all searches share, are compiled in two tiers: the first search on a
 machine begins with some that take no time to compile, and those of a quarter million states and more have them optimized, for
-themselves and all that follow (`search/tiers.py`).
+themselves and all that follow (`search/tiers.py`). Object files are loaded without LLVM where that can be (`linking.py`).
 
 The way of a batch
 ------------------

@@ -20,7 +20,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from acked.base.cache import NotOurs, open_cache
+from acked.base.cache import open_cache
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
@@ -260,10 +260,7 @@ def load_loops(words: int, kind: LineKind) -> Kernel:
 
 def _look_up(name: str) -> bytes | None:
     store = open_cache()
-    try:
-        return None if store is None else store.read(name)
-    except (OSError, NotOurs):
-        return None
+    return None if store is None else store.known(name)
 
 
 def compile_once(name: str, make: Callable[[], bytes]) -> bytes:

@@ -13,7 +13,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
-from acked.base.cache import NotOurs, open_cache
+from acked.base.cache import open_cache
 from acked.base.sources import sources_hash
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.question import Question
@@ -110,10 +110,7 @@ def name_of(text: object) -> str:
 def known_as(name: str) -> Known | None:
     """What is known under a name; None if nothing is."""
     store = open_cache()
-    try:
-        content = None if store is None else store.read(name)
-    except (OSError, NotOurs):
-        return None
+    content = None if store is None else store.known(name)
     if content is None:
         return None
     said = json.loads(content)

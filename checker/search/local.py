@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -93,7 +93,7 @@ class LocalSearch:
             self._set_up()
             with (
                 ThreadPoolExecutor(self.bounds.workers) as self._pool,
-                ThreadPoolExecutor(1, initializer=give_way) as self._compiler,
+                _compiling() as self._compiler,
                 refusing_overflow(self.question, self._source),
             ):
                 begins = self._begin()
@@ -148,7 +148,8 @@ class LocalSearch:
         self._forgetting = Forgetting(shape, self.bounds.memory, partial(compile_kernel, plan), is_allowed=forgets)
         with self._refusing_too_much():
             self._reserve(shape)
-        self._tiers = Tiers(plan, self._kernel.has_quick_loops)
+        is_brief = self._forgetting.first_lines(workers) is not None
+        self._tiers = Tiers(plan, self._kernel.has_quick_loops, is_brief)
         if isinstance(self.question, TextQuestion):
             self.question.remember()
         if self._stored is not None:
@@ -414,6 +415,16 @@ class LocalSearch:
 
         found = self._each(find)
         return min(edge for edge in found if edge is not None)
+
+
+@contextmanager
+def _compiling() -> Iterator[Executor]:
+    """What compiles beside a search; what it has not begun when that ends is left to a longer one."""
+    compiler = ThreadPoolExecutor(1, initializer=give_way)
+    try:
+        yield compiler
+    finally:
+        compiler.shutdown(cancel_futures=True)
 
 
 def search(

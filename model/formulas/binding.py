@@ -42,6 +42,11 @@ def closed(root: Expr) -> Expr:
     return root
 
 
+def all_closed(roots: Sequence[Expr]) -> Sequence[Expr]:
+    """The expressions, each as by `closed`; where nothing was ever bound, none is looked at."""
+    return [*map(closed, roots)] if roots and _dependence in roots[0].pool.notes else roots
+
+
 def instances(root: Expr, variables: Sequence[Variable]) -> Iterator[Expr]:
     """The expression for all values of these variables, those of the last one changing first."""
     if not _dependence(root) & sum(_bit(number) for number, _ in variables):

@@ -278,6 +278,8 @@ def active(context: Context) -> Iterator[Context]:
 
 def resolve(size: int | Unknown | _Unbound, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
+    if type(size) is int:  # Asked of every bound of every type, and most are.
+        return size
     if isinstance(size, (int, Unknown)):
         return cast(int, size)
     if not isinstance(size, _Unbound):
@@ -313,7 +315,8 @@ def literal(value: int | Unknown) -> Expr:
     >>> check(ask(toylog, not_below_zero, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return current().pool.int(cast(int, value))
+    context = _ACTIVE.get() or current()
+    return context.pool.int(cast(int, value))
 
 
 def known_version(asked: str | None, versions: Sequence[str]) -> str:

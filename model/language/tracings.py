@@ -16,7 +16,7 @@ from itertools import product, zip_longest
 from math import prod
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
-from acked.model.formulas.binding import closed
+from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator, leaves_of
 from acked.model.formulas.expr import Expr, Pool
@@ -160,7 +160,7 @@ class Tracer:
                 # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self._pool.false for guard in self._keep(item, guards)):
                     raise
-            after = [*map(closed, store.codes_after())]
+            after = all_closed(store.codes_after())
             strays = [(leaf, closed(beyond)) for leaf, beyond in store.strays]
             _ = [closed(guard.condition) for guard in guards]
         clauses = self._keep(item, guards)

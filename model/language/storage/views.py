@@ -187,9 +187,11 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
-        if is_binding() and is_open(code) and not 0 <= code.lo <= code.hi < domain.cardinality(current().constants):
-            raise StepError("some value of a struct is an index beyond the array")
-        if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
+        if not code.is_const:
+            if is_binding() and is_open(code) and not 0 <= code.lo <= code.hi < domain.cardinality(current().constants):
+                raise StepError("some value of a struct is an index beyond the array")
+            return (*self._path, code)
+        if isinstance(index, Id) and code.value < 0:  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
         return (*self._path, _index(code, count, index))
