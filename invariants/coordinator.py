@@ -6,7 +6,8 @@ Floor 1.
 from __future__ import annotations
 
 from acked.invariants.property import Property, promise
-from acked.model.coordinator.common import is_asked, leads_newest, newest_offsets, offsets_of
+from acked.model.coordinator.common import is_owner, leads_newest, newest_offsets, offsets_of, tells
+from acked.model.coordinator.settings import some_rebalances, transactions
 from acked.model.coordinator.state import ACTIVE, Broker, Epoch, State
 from acked.model.language.quantify import every, implies
 from acked.model.language.values import Bool
@@ -15,11 +16,6 @@ _SINCE = (
     "4.2.2, 4.3.1 and 4.4 but for row 96 of the gallery, with clean elections, as long as one replica in sync keeps its disk"
 )
 _OFFSETS = "the documentation, Distribution: consumer offset tracking"
-
-
-def _is_owner(s: State, r: Broker) -> Bool:
-    """The broker leads the newest epoch, and its coordinator answers."""
-    return leads_newest(s, r) & is_asked(s, r)
 
 
 @promise(
@@ -34,7 +30,7 @@ def acknowledged_commits_survive(s: State) -> Bool:
         offsets = newest_offsets(s, r)
         return (offsets.value >= s.acked) | (offsets.pending > 0)
 
-    return every(Broker, lambda r: implies(_is_owner(s, r), has(r)))
+    return every(Broker, lambda r: implies(is_owner(s, r), has(r)))
 
 
 @promise(
@@ -49,7 +45,7 @@ def plain_fetches_are_current(s: State) -> Bool:
     def has(r: Broker) -> Bool:
         return offsets_of(s, r, s.broker[r].committed).value >= s.acked
 
-    return every(Broker, lambda r: implies(_is_owner(s, r), has(r)))
+    return every(Broker, lambda r: implies(is_owner(s, r), has(r)))
 
 
 @promise(
@@ -75,7 +71,27 @@ def aborted_offsets_are_unused(s: State) -> Bool:
 )
 def replaced_owners_are_fenced(s: State) -> Bool:
     """An active coordinator on the newest leader knows the newest generation that a member knows."""
-    return every(Broker, lambda r: implies(_is_owner(s, r), newest_offsets(s, r).generation >= s.generation))
+    return every(Broker, lambda r: implies(is_owner(s, r), newest_offsets(s, r).generation >= s.generation))
+
+
+@promise(
+    "the owners of a group, one after the other, act as one that never fails: a consumer is told the last commit that counts "
+    "or a later one, none older than was told before and none that was aborted, and who was replaced commits no more",
+    "what `delivery` takes for granted of its group; OffsetFetch with requireStable (KIP-447)",
+    _SINCE,
+    lacks=lambda has: "" if has["asks"] and not has["expiry"] else "nobody asks, or offsets expire; set asks, without expiry",
+)
+def group_acts_as_one(s: State) -> Bool:
+    """Who tells a stable offset tells none older than was acknowledged or told, none aborted, and knows the generation."""
+
+    def is_right(r: Broker) -> Bool:
+        offsets = newest_offsets(s, r)
+        right = (offsets.value >= s.acked) & (offsets.value >= s.told)
+        if transactions.on:
+            right = right & ((s.aborted == 0) | (offsets.value != s.aborted))
+        return right & (offsets.generation >= s.generation) if some_rebalances.on else right
+
+    return every(Broker, lambda r: implies(tells(s, r), is_right(r)))
 
 
 @promise(
@@ -95,6 +111,6 @@ def loading_ends(s: State) -> Bool:
 
 PROPERTIES: tuple[Property, ...] = (
     acknowledged_commits_survive, plain_fetches_are_current, aborted_offsets_are_unused, replaced_owners_are_fenced,
-    loading_ends,
+    group_acts_as_one, loading_ends,
 )  # fmt: skip
 """Every promise of the protocol."""

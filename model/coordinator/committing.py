@@ -16,10 +16,12 @@ from acked.model.coordinator.common import (
     newest_offsets,
     record,
     require_writes,
+    tells,
     write,
 )
 from acked.model.coordinator.coordinating import end_txn
 from acked.model.coordinator.settings import (
+    asks,
     commits,
     delays_markers,
     expiry,
@@ -118,6 +120,18 @@ def commit_out_of_step(s: State, broker: Broker) -> None:
     s.log[broker].append(record(COMMITTED, s.sent + 1))
     begin_load(s, broker, mine.epoch)
     _record_commit(s)
+
+
+@action(
+    says=lambda t: f"a consumer asks broker {t.broker} where to go on, and is told offset {t.after.told}",
+    when=lambda: asks.on, actor="broker",
+    messages=(Tells(CONSUMER, "broker", "OffsetFetch"), Tells("broker", CONSUMER, lambda t: f"offset {t.after.told}")),
+)
+def fetch_offset(s: State, broker: Broker) -> None:
+    """A fetch of a stable offset is a write without records, which waits for those before it (`fetchOffsets`, 4.3.1)."""
+    require("answers", tells(s, broker))
+    require("it is news", newest_offsets(s, broker).value != s.told)
+    s.told = newest_offsets(s, broker).value
 
 
 # -- transactions -----------------------------------------------------------------------------------------------------

@@ -128,6 +128,17 @@ def newest_offsets(s: State, r: Broker) -> Offsets:
     return offsets_of(s, r, s.view[r].end)
 
 
+def is_owner(s: State, r: Broker) -> Bool:
+    """The broker leads the newest epoch, and its coordinator answers."""
+    return leads_newest(s, r) & is_asked(s, r)
+
+
+def tells(s: State, r: Broker) -> Bool:
+    """The owner answers who waits for a stable offset: all that it has is committed, and nothing is pending."""
+    settled = s.broker[r].committed == s.view[r].end
+    return is_owner(s, r) & settled & (newest_offsets(s, r).pending == 0)
+
+
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,11 @@ expiry = switch(
     "the group may be left by its members and joined again, and offsets.retention.minutes may pass",
     default=False,
 )
+asks = switch(
+    "asks",
+    "a consumer asks for the group's offset, and waits until it is stable (OffsetFetch with requireStable)",
+    default=False,
+)
 batches = switch(
     "batches",
     "the coordinator holds records back to write them together (group.coordinator.append.linger.ms)",

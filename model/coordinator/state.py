@@ -8,6 +8,7 @@ sound, is in `docs/coordinators.md`. A part that a question turns off has no fie
 from __future__ import annotations
 
 from acked.model.coordinator.settings import (
+    asks,
     brokers,
     commits,
     delays_markers,
@@ -117,6 +118,7 @@ class State(Struct):
     isr = field(SetOf(Broker), "the in-sync replicas, as the controller has them")
     sent = field(Commit, "how many commits were sent")
     acked = field(Commit, "the last commit that was acknowledged")
+    told = field(Present(Commit, asks), "the last offset that a consumer was told")
     generation = field(Present(Generation, some_rebalances), "the newest generation that a member knows")
     txn = field(Present(TxnPhase, transactions), "the producer's transaction")
     txn_commit = field(Present(Commit, transactions), "the offset in it")

@@ -9,7 +9,7 @@ that is asked to take an offset looks at member and generation alone, never at w
 from __future__ import annotations
 
 from acked.model.delivery import settings
-from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Member, State
+from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Input, Member, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some
 from acked.model.language.telling import Fault, Role, Telling, Tells
@@ -195,3 +195,14 @@ def commit_by_poll(s: State, member: Member) -> None:
     if not settings.threads.on and settings.commits_returned.on:
         require("has no record in hand", mine.stage == IDLE)
     s.committed = mine.position.value
+
+
+@action(
+    says=lambda t: f"the group's next coordinator does not have offset {t.before.committed}, but {t.after.committed}",
+    when=lambda: not settings.keeps_offsets.on,
+    actor=GROUP, fault=Fault.RESTARTS,
+)
+def forget_commit(s: State, offset: Input) -> None:
+    """The next coordinator has an older offset than was committed (`coordinator`, `GroupActsAsOne`)."""
+    require("an older one", offset < s.committed)
+    s.committed = offset

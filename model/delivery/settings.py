@@ -83,6 +83,12 @@ commits_returned = switch(
     "background thread commits what poll is still collecting, KAFKA-18641; only with commits = \"auto\")",
     default=True,
 )
+keeps_offsets = switch(
+    "keeps_offsets",
+    "what was committed stays so, whoever coordinates the group (off: where `GroupActsAsOne` of `coordinator` fails, as in "
+    "4.3.0, KAFKA-20634)",
+    default=True,
+)
 
 CONSTANTS = constants_in(globals())
 

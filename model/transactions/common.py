@@ -46,13 +46,32 @@ def is_complete(s: State) -> Bool:
     return is_state(s, TxnState.EMPTY) | is_state(s, TxnState.COMPLETE_COMMIT) | is_state(s, TxnState.COMPLETE_ABORT)
 
 
+def may_act(s: State) -> Bool:
+    """The coordinator may do something because of what it has loaded: without the rule in any case."""
+    return ~s.coordinator.differs if settings.waits.on else truth(True)
+
+
+def settle(s: State, writes: Bool | None = None) -> None:
+    """What the coordinator writes is committed, and with it all that was in its log before."""
+    if settings.fails.on:
+        other = s.coordinator.other
+        differs = s.coordinator.differs & ~(truth(True) if writes is None else writes)
+        s.coordinator.differs = differs
+        other.state = ite(differs, other.state, TxnState.EMPTY)
+        other.epoch = ite(differs, other.epoch, -1)
+        other.last_epoch = ite(differs, other.last_epoch, -1)
+        other.partitions = ite(differs, other.partitions, none_of(Partition))
+        other.rotates = differs & other.rotates
+
+
 def may_add(s: State, of: Epoch) -> Bool:
     """The coordinator adds partitions for this epoch (`handleAddPartitionsToTransaction`)."""
-    return (of == s.coordinator.epoch) & ~is_preparing(s)
+    return (of == s.coordinator.epoch) & ~is_preparing(s) & may_act(s)
 
 
 def add_partition(s: State, p: Partition) -> None:
-    """The partition belongs to the transaction, which is open from its first one on."""
+    """The partition belongs to the transaction, which is open from its first one on; no record says so twice."""
+    settle(s, ~s.coordinator.partitions.contains(p))
     s.coordinator.state = TxnState.ONGOING
     s.coordinator.partitions = s.coordinator.partitions.add(p)
 
@@ -92,6 +111,7 @@ def told_epoch(s: State) -> Epoch:
 
 def prepare(s: State, commits: Bool) -> None:
     """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
+    settle(s)
     coordinator = s.coordinator
     coordinator.state = ite(commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
     coordinator.awaiting = coordinator.partitions
@@ -121,6 +141,7 @@ def acknowledge(s: State, p: Partition) -> None:
     """A partition has its marker; with the last one the transaction is complete."""
     coordinator = s.coordinator
     left = coordinator.awaiting.remove(p)
+    settle(s, left.is_empty)
     completed = ite(is_state(s, TxnState.PREPARE_COMMIT), txn_state(TxnState.COMPLETE_COMMIT), TxnState.COMPLETE_ABORT)
     if settings.exhausts.on:
         coordinator.epoch = ite(left.is_empty, told_epoch(s), coordinator.epoch)
@@ -256,6 +277,7 @@ def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence)
     mine = s.partition[p]
     if settings.transaction_version.value == settings.TV2:
         asks = ~is_ongoing(s, p, of)
+        settle(s, asks & ~s.coordinator.partitions.contains(p))
         s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
         s.coordinator.state = ite(asks, TxnState.ONGOING, s.coordinator.state)
     s.log[p].append(Entry(txn=txn, commits=truth(False)))

@@ -24,6 +24,7 @@ from acked.model.transactions.common import (
     next_given,
     prepare,
     renumber_epochs,
+    settle,
     told_epoch,
 )
 from acked.model.transactions.state import Epoch, Fate, Partition, Phase, Producer, State, TxnState, txn_state
@@ -106,7 +107,7 @@ def _answer(t: Telling) -> str:
     return "done" if t.before.producer[t.producer].epoch == epoch else f"epoch {epoch}"
 
 
-def _require_wish(s: State, i: Producer, commits: bool) -> None:
+def require_wish(s: State, i: Producer, commits: bool) -> None:
     """The application wants that end of its transaction: it may ask for it, or has asked and was not told."""
     fate = s.txn[s.producer[i].txn].fate
     may_ask = all_acked(s, i) if commits else has_sent(s, i)
@@ -121,11 +122,12 @@ def has_sent(s: State, i: Producer) -> Bool:
     return ~mine.added.is_empty if settings.adds_partitions.on else ~(mine.unanswered | mine.acked).is_empty
 
 
-def _take(s: State, of: Epoch, commits: bool) -> None:
+def take(s: State, of: Epoch, commits: bool) -> None:
     """The coordinator takes an EndTxn: what is open is prepared, and what is not open or over already stays as it is."""
     coordinator, opened = s.coordinator, ends_open(s, of)
     nothing = truth(False) if commits else ends_nothing(s, of)
     require("the coordinator accepts", opened | nothing | is_repeated(s, of, commits))
+    settle(s, opened | nothing)
     if settings.may_not_rotate.on:  # One more than the epoch that no client is given is negative (`prepareTransitionTo`).
         require("an epoch is left", ~(opened | nothing) | ~is_beyond(of))
         coordinator.rotates = ite(opened, is_last(of), coordinator.rotates)
@@ -159,8 +161,8 @@ def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = Phase.READ
 @action(says=lambda t: _says_end(t, True), actor="producer", messages=_messages(True))
 def commit(s: State, producer: Producer) -> None:
     """The application commits once every record was acknowledged, for the first time or again, and is told that it did."""
-    _require_wish(s, producer, True)
-    _take(s, s.producer[producer].epoch, True)
+    require_wish(s, producer, True)
+    take(s, s.producer[producer].epoch, True)
     _leave(s, producer, True)
 
 
@@ -168,8 +170,8 @@ def commit(s: State, producer: Producer) -> None:
 def abort(s: State, producer: Producer) -> None:
     """The application aborts, for the first time or again, and is told so; records without an answer were given up before."""
     mine = s.producer[producer]
-    _require_wish(s, producer, False)
-    _take(s, mine.epoch, False)
+    require_wish(s, producer, False)
+    take(s, mine.epoch, False)
     if not settings.bumps.on:
         _pass_over_unanswered(s, producer)
         _leave(s, producer, False)
@@ -195,9 +197,9 @@ def abort_before_failure(s: State, producer: Producer) -> None:
     !isCompleting()`), and what follows EndTxn was decided when it was enqueued (`beginCompletingTransaction`).
     """
     mine = s.producer[producer]
-    _require_wish(s, producer, False)
+    require_wish(s, producer, False)
     require("a record has no answer", ~mine.unanswered.is_empty)
-    _take(s, mine.epoch, False)
+    take(s, mine.epoch, False)
     _pass_over_unanswered(s, producer)
     _leave(s, producer, False)
 
@@ -229,7 +231,7 @@ def _says_delayed(t: Telling, what: str) -> str:
 def _delay(s: State, i: Producer, commits: bool) -> None:
     """An EndTxn is on its way, and its sender, which gets no answer, will ask for nothing else."""
     mine, late = s.producer[i], s.late.end
-    _require_wish(s, i, commits)
+    require_wish(s, i, commits)
     require("no other is late", late.txn.is_none)
     late.txn = mine.txn
     late.epoch = mine.epoch
@@ -289,6 +291,7 @@ def late_end_arrives(s: State) -> None:
     opened = ends_open(s, late.epoch)
     nothing = ~late.commits & ends_nothing(s, late.epoch)
     require("it ends something", opened | nothing)
+    settle(s)
     coordinator = s.coordinator
     if settings.may_not_rotate.on:
         require("an epoch is left", ~is_beyond(late.epoch))

@@ -12,7 +12,7 @@ from acked.model.language.quantify import each, ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Those
 from acked.model.language.values import Bool
-from acked.model.transactions.common import fence, is_beyond, is_complete, is_state, next_given, renumber_epochs
+from acked.model.transactions.common import fence, is_beyond, is_complete, is_state, next_given, renumber_epochs, settle
 from acked.model.transactions.settings import (
     bumps,
     fence_takes,
@@ -79,6 +79,7 @@ def init_producer_id(s: State, producer: Producer) -> None:
     """An instance that has started is given a new producer epoch; no transaction may be open or wait for its markers."""
     require("not initialised", s.producer[producer].phase == Phase.NEW)
     require("no transaction open or in its markers", is_complete(s))
+    settle(s)
     coordinator = s.coordinator
     coordinator.state = TxnState.EMPTY
     coordinator.epoch = next_given(coordinator.epoch)
@@ -127,6 +128,7 @@ def bump_epoch(s: State, producer: Producer) -> None:
     require("no transaction open or in its markers", is_complete(s))
     known = repeats(s, mine.epoch)
     require("not fenced", (mine.epoch == s.coordinator.epoch) | known)
+    settle(s)
     coordinator = s.coordinator
     last = ite(known, coordinator.last_epoch, mine.epoch)
     newest = ite(known, coordinator.epoch, coordinator.epoch + 1)
@@ -204,6 +206,7 @@ def late_init_arrives(s: State) -> None:
     if may_not_rotate.on:
         is_opened = is_opened & ~is_beyond(s.coordinator.epoch)
     require("it counts", is_opened | counts)
+    settle(s)
     coordinator = s.coordinator
     coordinator.rotates = False
     is_done = known & ~is_opened

@@ -1,14 +1,12 @@
-"""Marking: the coordinator has every partition of a decided transaction write a marker, and may move meanwhile.
+"""Marking: the coordinator has every partition of a decided transaction write a marker.
 
-WriteTxnMarkers, answered at once or late, and a new coordinator that sends them again. Sources:
-`TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`, `ProducerAppendInfo.appendEndTxnMarker`,
-`TransactionStateManager` (loading).
+WriteTxnMarkers, answered at once or late. Sources: `TransactionMarkerChannelManager`,
+`TransactionMarkerRequestCompletionHandler`, `ProducerAppendInfo.appendEndTxnMarker`.
 """
 
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, PlainStruct, Telling, Tells, Those, says_list
 from acked.model.language.values import Bool
@@ -18,6 +16,7 @@ from acked.model.transactions.common import (
     append_marker,
     is_preparing,
     is_state,
+    may_act,
     renumber_coordinators,
     renumber_epochs,
     takes_marker,
@@ -46,7 +45,8 @@ def _is_commit(t: Telling) -> bool:
     return bool(t.before.coordinator.state == TxnState.PREPARE_COMMIT)
 
 
-def _is_marking(coordinator: PlainStruct) -> bool:
+def is_marking(coordinator: PlainStruct) -> bool:
+    """Its transaction is decided, and the markers are on their way; of a state as it is told."""
     return coordinator.state in (TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT)
 
 
@@ -66,8 +66,14 @@ def _says_written(t: Telling, commits: bool) -> str:
 
 
 def _says_marker(t: Telling) -> str:
-    done = "" if _is_marking(t.after.coordinator) else "; the transaction is complete"
+    done = "" if is_marking(t.after.coordinator) else "; the transaction is complete"
     return _says_written(t, _is_commit(t)) + done
+
+
+def _require_due(s: State, partition: Partition) -> None:
+    require("awaits its marker", s.coordinator.awaiting.contains(partition))
+    if settings.waits.on:
+        require("what it has loaded is committed", may_act(s))
 
 
 def _write(s: State, partition: Partition) -> None:
@@ -82,7 +88,7 @@ def _write(s: State, partition: Partition) -> None:
 )
 def write_marker(s: State, partition: Partition) -> None:
     """A partition writes the marker of the transaction and says so; with the last one the transaction is complete."""
-    require("awaits its marker", s.coordinator.awaiting.contains(partition))
+    _require_due(s, partition)
     _write(s, partition)
     acknowledge(s, partition)
     renumber_coordinators(s)
@@ -98,7 +104,7 @@ def write_marker(s: State, partition: Partition) -> None:
 def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
     """The last answer comes while the coordinator is busy, and nobody completes the transaction (KAFKA-9777)."""
     coordinator = s.coordinator
-    require("awaits its marker", coordinator.awaiting.contains(partition))
+    _require_due(s, partition)
     require("no other does", coordinator.awaiting.remove(partition).is_empty)
     _write(s, partition)
     coordinator.awaiting = none_of(Partition)
@@ -114,7 +120,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
 def delay_marker(s: State, partition: Partition) -> None:
     """A WriteTxnMarkers is late; the coordinator sends it again."""
     coordinator, late = s.coordinator, s.late.marker
-    require("awaits its marker", coordinator.awaiting.contains(partition))
+    _require_due(s, partition)
     require("no other is late", late.partition.is_none)
     late.partition = partition
     late.epoch = coordinator.epoch
@@ -182,21 +188,3 @@ def late_marker_is_lost(s: State) -> None:
     """A late marker is lost, or refused."""
     require("one is on its way", s.late.marker.partition.is_some)
     _end_late_marker(s)
-
-
-@action(
-    says=lambda t: (
-        f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
-        + ("; it sends all markers again" if _is_marking(t.before.coordinator) else "")
-    ),
-    when=lambda: settings.coordinator_moves.on,
-    actor=COORDINATOR, fault=Fault.RESTARTS,
-)
-def move_coordinator(s: State) -> None:
-    """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""
-    coordinator = s.coordinator
-    if settings.max_coordinator_epoch.value:
-        require("a move is left", coordinator.coordinator_epoch < settings.max_coordinator_epoch)
-    coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
-    coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
-    renumber_coordinators(s)

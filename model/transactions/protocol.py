@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
-from acked.model.transactions import ending, initialising, marking, producing
+from acked.model.transactions import ending, initialising, marking, moving, producing
 from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch, max_producer_epoch
 from acked.model.transactions.state import Partition, Producer, State, initial
 from acked.model.transactions.versions import profile
@@ -25,7 +25,7 @@ transactions = Protocol(
     source="the Kafka source, tags 0.11.0.0 to 4.3; KIP-98, KIP-360, KIP-890; each switch names its KIP or JIRA id",
     constants=CONSTANTS,
     initial=initial,
-    actions=actions_of(initialising, producing, ending, marking),
+    actions=actions_of(initialising, producing, ending, marking, moving),
     profile=profile,
     told_with=_told_with,
     symmetric=(Partition, Producer),

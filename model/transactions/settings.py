@@ -44,6 +44,12 @@ SIZES = constants_in(globals())
 # -- what may go wrong ------------------------------------------------------------------------------------------------
 
 coordinator_moves = switch("coordinator_moves", "another broker may become the transaction coordinator", default=True)
+coordinator_fails = switch(
+    "coordinator_fails",
+    "the coordinator may move while some replicas in sync lack the last transition that it wrote: the next one has it, or "
+    "not (only with coordinator_moves, without restarts)",
+    default=False,
+)
 aborts = switch("aborts", "the application may abort a transaction", default=True)
 timeouts = switch(
     "timeouts", "transaction.timeout.ms may pass: the coordinator aborts a transaction that is not ended in it", default=True
@@ -171,6 +177,12 @@ fence_rotates = switch(
     "client ends does (4.3, KAFKA-20090; only with last_epoch)",
     default=True,
 )
+acts_on_committed = switch(
+    "acts_on_committed",
+    "a coordinator sends no marker and confirms no partition because of what it has loaded, before that is committed (in no "
+    "release so far; only with coordinator_fails)",
+    default=True,
+)
 
 RULES = constants_in(globals(), SIZES, CIRCUMSTANCES, APPLICATION)
 CONSTANTS = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
@@ -218,6 +230,24 @@ highest_coordinator_epoch = Computed(
     lambda constants: (constants["max_coordinator_epoch"] or 1) if constants["coordinator_moves"] else 0
 )
 """The greatest coordinator epoch; 1 stands for all that are ahead of the late marker."""
+
+
+def _fails(constants: Mapping[str, int]) -> bool:
+    if not constants["coordinator_fails"]:
+        return False
+    if constants["restarts"] or not constants["coordinator_moves"]:
+        raise ModelError(
+            "a coordinator whose last transition may be lost moves, and producer epochs are counted then; set "
+            "coordinator_moves and leave restarts off"
+        )
+    return True
+
+
+fails = fact(_fails)
+"""Whether a coordinator may have loaded what another replica in sync does not have."""
+
+waits = fact(lambda has: _fails(has) and has["acts_on_committed"])
+"""Whether it then does nothing because of that."""
 
 repeats_offsets = fact(lambda has: has["offsets"] and has["late_produce"])
 """Whether an offset may be appended twice: TxnOffsetCommit has no sequence number."""

@@ -18,6 +18,7 @@ from acked.model.transactions.settings import (
     adds_partitions,
     bumps,
     bumps_late,
+    fails,
     highest_coordinator_epoch,
     highest_epoch,
     late_end,
@@ -139,6 +140,16 @@ class ProducerState(Struct):
     position = field(Present(Optional(Position), offsets), "where it reads next in the input; none until it has asked")
 
 
+class Register(Struct):
+    """What the id's record says in the log of a replica in sync that does not have the last one."""
+
+    state = field(Present(TxnState, fails), "the state of the transaction")
+    epoch = field(Present(Epoch, fails), "the producer epoch")
+    last_epoch = field(Present(Present(Epoch, bumps), fails), "the producer epoch before it")
+    partitions = field(Present(SetOf(Partition), fails), "the partitions of the transaction")
+    rotates = field(Present(Present(Bool, may_not_rotate), fails), "a new producer id was taken")
+
+
 class Coordinator(Struct):
     """The transaction coordinator's register of the id: what is committed in `__transaction_state`, and who reads it."""
 
@@ -149,6 +160,8 @@ class Coordinator(Struct):
     awaiting = field(SetOf(Partition), "those of them that have not acknowledged the marker")
     coordinator_epoch = field(CoordinatorEpoch, "the leader epoch under which it is the coordinator")
     rotates = field(Present(Bool, may_not_rotate), "a new producer id was taken, which counts once markers are written")
+    differs = field(Present(Bool, fails), "some replicas in sync have another record of the id than it has loaded")
+    other = field(Register, "that other record")
 
 
 class LateInit(Struct):

@@ -52,8 +52,8 @@ KNOWN = set(range(1, 36)) - {4, 12, 16, 22, 28, 32}
 """The rows of that table."""
 FOUND_SINCE = {36, 37, 38, 39, 62}
 """Rows that came after it: a question of this model's, KAFKA-9338, 18106 and 15510, eligible leaders that JBOD forgets."""
-OF_TRANSACTIONS = {*range(40, 48), 52, 53, 54, 61}
-"""Rows of the table of bugs of transactions."""
+OF_TRANSACTIONS = {*range(40, 48), 52, 53, 54, 61, 113}
+"""Rows of the table of bugs of transactions, and one that this model found."""
 OF_REASSIGNMENT = {48, 49, 50}
 """Rows of reassignment."""
 OF_CONTROLLERS = {*range(55, 61)}

@@ -7,12 +7,9 @@ offset (`DeferredEventQueue`). Sources: `CoordinatorRuntime`, `CoordinatorLoader
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
-
-from tests.model.breadth_first import by_levels
 
 Record = tuple[str, int]
 """What a record says, and of which commit, marker's commit or generation."""
@@ -27,6 +24,7 @@ class Rules:
     transactions: bool = False
     rebalances: int = 0
     expiry: bool = False
+    asks: bool = False
     batches: bool = False
     min_isr: int = 1
     shrinks: bool = False
@@ -82,6 +80,7 @@ class World:
     isr: frozenset[int] = frozenset()
     sent: int = 0
     acked: int = 0
+    told: int = 0
     members_epoch: int = 0
     txn: tuple[str, int, bool] = ("none", 0, False)
     aborted: int = 0
@@ -368,6 +367,21 @@ def commit_requests(rules: Rules, w: World) -> Iterator[World]:
             yield replace(appended(sent, i, (("txn offset", number),)), txn=("open", number, False))
 
 
+def fetch_requests(rules: Rules, w: World) -> Iterator[World]:
+    for one in stable(rules, w) if rules.asks else ():
+        yield replace(w, told=one.committed)
+
+
+def stable(rules: Rules, w: World) -> list[Offsets]:
+    """What fetches with requireStable are answered, where nothing has to be awaited."""
+    settled = [memory(one) for one in owners(rules, w) if one.last_committed == len(one.replayed)]
+    return [one for one in settled if not one.pending]
+
+
+def owners(rules: Rules, w: World) -> list[Coordinator]:
+    return [me.context for i, me in enumerate(w.nodes) if me.context and is_newest_leader(w, i) and is_asked(rules, me)]
+
+
 def transactions(rules: Rules, w: World) -> Iterator[World]:
     stage, commit, known = w.txn
     if stage == "open":
@@ -439,57 +453,10 @@ def members(rules: Rules, w: World) -> Iterator[World]:
 
 PARTIES = (
     elections, metadata, fetches, high_watermarks, isr_changes, disks, events, loader, deferred_events, batches,
-    commit_requests, transactions, delayed_markers, rebalances, members,
+    commit_requests, fetch_requests, transactions, delayed_markers, rebalances, members,
 )  # fmt: skip
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:
     for party in PARTIES:
         yield from party(rules, w)
-
-
-# -- promises ---------------------------------------------------------------------------------------------------------
-
-
-def owners(rules: Rules, w: World) -> list[Coordinator]:
-    return [me.context for i, me in enumerate(w.nodes) if me.context and is_newest_leader(w, i) and is_asked(rules, me)]
-
-
-def survive(rules: Rules, w: World) -> bool:
-    return all(memory(one).committed >= w.acked or memory(one).pending for one in owners(rules, w))
-
-
-def current(rules: Rules, w: World) -> bool:
-    return all(memory(one, one.last_committed).committed >= w.acked for one in owners(rules, w))
-
-
-def unused(rules: Rules, w: World) -> bool:
-    active = [me.context for me in w.nodes if me.context and me.context.state == "active"]
-    return not w.aborted or all(memory(one).committed != w.aborted for one in active)
-
-
-def fenced(rules: Rules, w: World) -> bool:
-    return all(memory(one).group_epoch >= w.members_epoch for one in owners(rules, w))
-
-
-def ends(rules: Rules, w: World) -> bool:
-    return all(
-        me.context is not None and me.context.state == "active"
-        for i, me in enumerate(w.nodes)
-        if is_newest_leader(w, i) and not me.events and not me.loads
-    )
-
-
-PROMISES: dict[str, Callable[[Rules, World], bool]] = {
-    "AcknowledgedCommitsSurvive": survive,
-    "PlainFetchesAreCurrent": current,
-    "AbortedOffsetsAreUnused": unused,
-    "ReplacedOwnersAreFenced": fenced,
-    "LoadingEnds": ends,
-}
-
-
-def explore(rules: Rules) -> tuple[list[int], dict[str, int]]:
-    """How many states are new at each level, and for each promise that breaks the first level at which it does."""
-    start = World((Node(),) * rules.brokers, isr=frozenset(range(rules.brokers)), disks=rules.lost_disks)
-    return by_levels(start, partial(steps, rules), {name: partial(holds, rules) for name, holds in PROMISES.items()})

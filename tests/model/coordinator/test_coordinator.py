@@ -18,8 +18,9 @@ from acked.model.coordinator.settings import CIRCUMSTANCES, CLIENTS, RULES
 from acked.model.coordinator.versions import HISTORY, profile
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
-from tests.model.coordinator.enumeration import PROMISES as RULED
-from tests.model.coordinator.enumeration import Rules, explore
+from tests.model.coordinator.enumeration import Rules
+from tests.model.coordinator.promised import PROMISES as RULED
+from tests.model.coordinator.promised import explore
 from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
@@ -28,14 +29,15 @@ from tests.shipped import shipped_of
 PROMISES = properties_of(coordinator)
 ALWAYS = (PROMISES["AcknowledgedCommitsSurvive"], PROMISES["LoadingEnds"])
 EVERYTHING: dict[str, Any] = {
-    "records": 4, "commits": 3, "max_epoch": 3, "transactions": True, "rebalances": 1, "expiry": True, "shrinks": True,
-    "unclean": True, "lost_disks": 1, "listens_as_leader": False, "own_load_only": False, "duties_in_order": False,
-    "queues_requests": False, "loads_whole_log": False, "keeps_default_timestamps": False, "applies_markers_first": False,
+    "records": 4, "commits": 3, "max_epoch": 3, "transactions": True, "rebalances": 1, "expiry": True,
+    "shrinks": True, "unclean": True, "lost_disks": 1, "listens_as_leader": False, "own_load_only": False,
+    "duties_in_order": False, "queues_requests": False, "loads_whole_log": False, "keeps_default_timestamps": False,
+    "applies_markers_first": False,
 }  # fmt: skip
 OUT_OF_STEP: dict[str, Any] = {
     "records": 4, "commits": 4, "max_epoch": 4, "own_load_only": False, "queues_requests": False,
 }  # fmt: skip
-BATCHED: dict[str, Any] = {"records": 4, "commits": 3, "max_epoch": 3, "batches": True}
+BATCHED: dict[str, Any] = {"records": 4, "commits": 3, "max_epoch": 3, "batches": True, "asks": True}
 
 
 def of_rules(rules: Rules) -> Instance:
@@ -47,6 +49,7 @@ def asked_of(rules: Rules) -> list[str]:
     silent = {
         "AbortedOffsetsAreUnused": not rules.transactions,
         "ReplacedOwnersAreFenced": not rules.rebalances,
+        "GroupActsAsOne": not rules.asks or rules.expiry,
         "PlainFetchesAreCurrent": not rules.queues_requests,
     }
     return [name for name in RULED if not silent.get(name)]
@@ -62,14 +65,15 @@ QUICK = [
     Rules(min_isr=2, shrinks=True, commits=1, strict_min_isr=False),
     Rules(unclean=True, shrinks=True, commits=1),
     Rules(max_epoch=3, own_load_only=False, commits=1),
-    Rules(rebalances=1, commits=1),
+    Rules(rebalances=1, commits=1, asks=True),
+    Rules(asks=True, listens_as_leader=False),
     Rules(expiry=True, keeps_default_timestamps=False, commits=1),
 ]
 LARGER = [
     Rules(max_epoch=3, duties_in_order=False, queues_requests=False, commits=1),
     Rules(expiry=True, spares_rebalancing=False, commits=1),
     Rules(expiry=True),
-    Rules(transactions=True),
+    Rules(transactions=True, asks=True),
     Rules(transactions=True, records=4, applies_markers_first=False),
     Rules(transactions=True, rebalances=1, records=4, commits=1, listens_as_leader=False),
     Rules(max_epoch=3, own_load_only=False),

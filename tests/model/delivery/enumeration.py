@@ -31,6 +31,7 @@ class Rules:
     stable_offsets: bool = True
     one_owner: bool = True
     commits_returned: bool = True
+    keeps_offsets: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:
+    yield from () if rules.keeps_offsets else (replace(w, committed=older) for older in range(w.committed))
     for i, app in enumerate(w.apps):
         yield from group(rules, w, i, app)
         if app.thinks_it_owns:

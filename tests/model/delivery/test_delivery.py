@@ -45,12 +45,14 @@ CASES = [
     Rules(commits="after", one_owner=False),
     Rules(commits="after", one_owner=False, rebalances=False, lost_answers=False, members=3, inputs=1),
     Rules(commits="auto", commits_returned=False),
+    Rules(commits="before", keeps_offsets=False),
 ]
 LARGER = [
     Rules(one_owner=False),
     Rules(one_owner=False, ids="per partition", group_metadata=False),
     Rules(group_metadata=False),
     Rules(stable_offsets=False),
+    Rules(keeps_offsets=False),
     Rules(ids="per partition", members=3, inputs=3),
 ]
 
@@ -99,6 +101,8 @@ def test_members_are_interchangeable() -> None:
         ({"commits": "after", "crashes": False, "rebalances": False}, ()),
         ({"commits": "after", "crashes": False, "rebalances": False, "one_owner": False}, ("NoInputTwice",)),
         ({"one_owner": False}, ("NoInputTwice",)),
+        ({"keeps_offsets": False}, ("NoInputTwice",)),
+        ({"commits": "before", "keeps_offsets": False}, ("NoInputLost", "NoInputTwice")),
         ({"ids": "per partition", "one_owner": False}, ()),
         ({"commits": "auto", "commits_returned": False}, ("NoInputLost", "NoInputTwice")),
     ],
@@ -140,10 +144,11 @@ def test_releases_have_the_rules_that_came_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("commits", "one_owner"), [("before", True), ("after", True), ("auto", True), ("in transaction", True), ("auto", False)]
+    ("commits", "keeps"), [("before", True), ("after", True), ("auto", True), ("in transaction", True), ("auto", False)]
 )
-def test_every_action_says_in_a_sentence_what_it_does(commits: str, one_owner: bool) -> None:
-    rules = {"commits": commits, "threads": commits == "auto", "ids": "per partition", "one_owner": one_owner}
+def test_every_action_says_in_a_sentence_what_it_does(commits: str, keeps: bool) -> None:
+    threads = commits == "auto"
+    rules = {"commits": commits, "threads": threads, "ids": "per partition", "one_owner": keeps, "keeps_offsets": keeps}
     made = delivery.instantiate(rules)
     told: dict[str, str] = {}
     for kind, text in sentences(made, 1200):

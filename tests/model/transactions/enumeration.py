@@ -17,12 +17,17 @@ from tests.model.transactions.parties import (
     Rules,
     World,
     abort_under_new_epoch,
+    append,
+    is_idle,
+    load,
+    lost,
     on_add,
     on_end,
     on_init,
     on_marked,
     on_marker,
     on_produce,
+    other,
     put,
 )
 from tests.model.transactions.parties import told as after_id
@@ -71,6 +76,8 @@ def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
             is_added = rules.v2 or p in me.added
             if not is_added:
                 yield from add(rules, w, i, p)
+            if rules.coordinator_fails and (p not in me.acked if rules.v2 else p not in me.added):
+                yield from lose_addition(rules, w, me, p)
             if p not in me.acked and (is_added or not rules.adds_first):
                 yield from send(rules, w, i, p)
     all_acked = len(me.acked) == rules.partitions
@@ -83,11 +90,19 @@ def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
 
 def add(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
     me = w.clients[i]
-    error, c = on_add(w.coordinator, me.epoch, p)
+    error, c = on_add(rules, w.coordinator, me.epoch, p)
     if error == OK:
         yield replace(w, coordinator=c).client(i, added=me.added | {p})
     if rules.late_add and not w.mailed("add"):
         yield w.post("add", me.txn, p, me.epoch)
+
+
+def lose_addition(rules: Rules, w: World, me: Client, p: int) -> Iterator[World]:
+    """A partition is added, by the client or (transaction_version 2) by a leader; the coordinator moves before it answers."""
+    asks = not (rules.v2 and w.leaders[p].open and w.leaders[p].epoch == me.epoch)
+    error, c = on_add(rules, w.coordinator, me.epoch, p)
+    if asks and error == OK and c != w.coordinator and w.coordinator.elsewhere is None:
+        yield replace(w, coordinator=lost(w.coordinator, c))
 
 
 def send(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
@@ -115,8 +130,11 @@ def end(rules: Rules, w: World, i: int, result: str) -> Iterator[World]:
                 epoch=after_id(rules, c) if rules.v2 else me.epoch,
                 position=None if me.position is None or result == "Abort" else me.position + 1,
             )
+    asked = w.fate(me.txn, "committing" if result == "Commit" else "aborting")
+    is_written = error == OK and w.coordinator.state == "Ongoing"
+    if rules.coordinator_fails and is_written and w.coordinator.elsewhere is None:
+        yield replace(asked, coordinator=lost(w.coordinator, c))
     if rules.late_end and not w.mailed("end"):
-        asked = w.fate(me.txn, "committing" if result == "Commit" else "aborting")
         yield asked.post("end", me.txn, me.epoch, result)
 
 
@@ -143,7 +161,7 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
             case "init", _, named:
                 yield replace(without, coordinator=on_init(rules, w.coordinator, named)[1])
             case "add", _, p, epoch:
-                yield replace(without, coordinator=on_add(w.coordinator, epoch, p)[1])
+                yield replace(without, coordinator=on_add(rules, w.coordinator, epoch, p)[1])
             case "produce", p, txn, epoch, seq:
                 yield on_produce(rules, without, p, txn, epoch, seq)[1]
             case "end", _, epoch, result:
@@ -159,13 +177,19 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
 def coordinate(rules: Rules, w: World) -> Iterator[World]:
     c = w.coordinator
     if rules.timeouts and c.state == "Ongoing" and not rules.is_max(c.epoch):
-        as_it_is = replace(c, state="PrepareAbort", unmarked=c.members)
-        yield replace(w, coordinator=abort_under_new_epoch(rules, c) if rules.timeout_bumps_epoch else as_it_is)
+        as_it_is = append(c, state="PrepareAbort", unmarked=c.members)
+        ended = abort_under_new_epoch(rules, c) if rules.timeout_bumps_epoch else as_it_is
+        yield replace(w, coordinator=ended)
+        if rules.coordinator_fails and c.elsewhere is None:
+            yield replace(w, coordinator=lost(c, ended))
     if rules.coordinator_moves and (c.generation < rules.max_coordinator_epoch or not rules.max_coordinator_epoch):
-        unmarked = c.members if c.state.startswith("Prepare") else frozenset()
-        yield replace(w, coordinator=replace(c, generation=c.generation + 1, unmarked=unmarked))
+        yield replace(w, coordinator=load(c))
+        if c.elsewhere is not None:
+            yield replace(w, coordinator=other(c))
+    if c.elsewhere is not None:
+        yield replace(w, coordinator=append(c))
     result = c.state.removeprefix("Prepare")
-    for p in c.unmarked:
+    for p in frozenset() if is_idle(rules, c) else c.unmarked:
         error, leader = on_marker(rules, w.leaders[p], c.epoch, c.generation, result)
         if error == OK:
             yield replace(w, coordinator=on_marked(rules, c, p), leaders=put(w.leaders, p, leader))

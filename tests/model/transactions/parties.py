@@ -22,6 +22,7 @@ class Rules:
     producers: int = 2
     transactions: int = 2
     coordinator_moves: bool = True
+    coordinator_fails: bool = False
     max_coordinator_epoch: int = 0
     aborts: bool = True
     timeouts: bool = True
@@ -46,6 +47,7 @@ class Rules:
     fence_takes_one_epoch: bool = True
     last_epoch: int = 0
     fence_rotates: bool = True
+    acts_on_committed: bool = True
     adds_first: bool = True
     offsets: bool = False
     init_first: bool = True
@@ -84,6 +86,7 @@ class Coordinator:
     unmarked: frozenset[int] = frozenset()
     generation: int = 0
     next_id: bool = False
+    elsewhere: Coordinator | None = None
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,39 @@ def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
 # -- what the coordinator answers -----------------------------------------------------------------------------------------
 
 
+def append(c: Coordinator, **changes: Any) -> Coordinator:
+    """`appendTransactionToLog`: answered once it is committed, with all that stood in the log before."""
+    return replace(c, elsewhere=None, **changes)
+
+
+def load(c: Coordinator) -> Coordinator:
+    """`loadTransactionsForTxnTopicPartition`: a new coordinator, which sends all markers of what is prepared."""
+    return replace(c, generation=c.generation + 1, unmarked=c.members if c.state.startswith("Prepare") else frozenset())
+
+
+def lost(before: Coordinator, written: Coordinator) -> Coordinator:
+    """The coordinator after the one that wrote: it has read that, and some replica in sync has what was before."""
+    return load(replace(written, elsewhere=replace(before, unmarked=frozenset(), generation=0)))
+
+
+def other(c: Coordinator) -> Coordinator:
+    """The coordinator after this one has what is elsewhere."""
+    assert c.elsewhere is not None
+    mine = replace(c, unmarked=frozenset(), generation=0, elsewhere=None)
+    return load(replace(c.elsewhere, generation=c.generation, elsewhere=mine))
+
+
+def is_idle(rules: Rules, c: Coordinator) -> bool:
+    """It waits for what it has loaded to be committed."""
+    return rules.acts_on_committed and c.elsewhere is not None
+
+
 def abort_under_new_epoch(rules: Rules, c: Coordinator) -> Coordinator:
     if rules.is_max(c.epoch):
         return c  # IllegalStateException
     if rules.exhausted(c.epoch) and rules.fence_rotates:
         c = replace(c, next_id=True)
-    fenced = replace(c, epoch=c.epoch + 1, last=NONE)
+    fenced = append(c, epoch=c.epoch + 1, last=NONE)
     ended_by_the_way_of_clients = rules.v2 and not rules.fence_takes_one_epoch
     newest = fenced.epoch + 1 if ended_by_the_way_of_clients else fenced.epoch
     return replace(fenced, state="PrepareAbort", epoch=newest, unmarked=c.members)
@@ -164,25 +194,31 @@ def on_init(rules: Rules, c: Coordinator, named: int) -> tuple[str, Coordinator]
         return AGAIN, abort_under_new_epoch(rules, c)
     if named in (NONE, c.epoch):
         newest = rules.fresh(c.epoch) if rules.exhausted(c.epoch) else c.epoch + 1
-        return OK, replace(c, state="Empty", epoch=newest, last=named)
+        return OK, append(c, state="Empty", epoch=newest, last=named)
     if named == c.last:
-        return OK, replace(c, state="Empty")
+        return OK, append(c, state="Empty")
     return FENCED, c
 
 
-def on_add(c: Coordinator, epoch: int, p: int) -> tuple[str, Coordinator]:
+def on_add(rules: Rules, c: Coordinator, epoch: int, p: int) -> tuple[str, Coordinator]:
     if epoch != c.epoch:
         return FENCED, c
     if c.state.startswith("Prepare"):
         return AGAIN, c
-    return OK, replace(c, state="Ongoing", members=c.members | {p})
+    if is_idle(rules, c):
+        return "COORDINATOR_LOAD_IN_PROGRESS", c
+    if p in c.members:
+        return OK, c
+    return OK, append(c, state="Ongoing", members=c.members | {p})
 
 
-def on_verify(c: Coordinator, epoch: int, p: int) -> str:
+def on_verify(rules: Rules, c: Coordinator, epoch: int, p: int) -> str:
     if epoch != c.epoch:
         return FENCED
     if c.state.startswith("Prepare"):
         return AGAIN
+    if is_idle(rules, c):
+        return "COORDINATOR_LOAD_IN_PROGRESS"
     return OK if p in c.members else "TRANSACTION_ABORTABLE"
 
 
@@ -191,7 +227,7 @@ def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, 
         if epoch != c.epoch:
             return FENCED, c
         if c.state == "Ongoing":
-            return OK, replace(c, state=f"Prepare{result}", unmarked=c.members)
+            return OK, append(c, state=f"Prepare{result}", unmarked=c.members)
         if c.state == f"Complete{result}":
             return OK, c
         return (AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
@@ -203,7 +239,7 @@ def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, 
             return FENCED, c
         if rules.is_max(epoch):
             return "UNKNOWN_SERVER_ERROR", c
-        ends = replace(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
+        ends = append(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
         return OK, replace(ends, next_id=rules.exhausted(epoch))
     if c.state.startswith("Prepare"):
         return (FENCED if not retried else AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
@@ -215,7 +251,7 @@ def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, 
         if rules.is_max(epoch):
             return "UNKNOWN_SERVER_ERROR", c
         newest = rules.fresh(epoch) if rules.exhausted(epoch) else epoch + 1
-        return OK, replace(c, state="CompleteAbort", epoch=newest)
+        return OK, append(c, state="CompleteAbort", epoch=newest)
     return BAD_STATE, c
 
 
@@ -228,7 +264,7 @@ def on_marked(rules: Rules, c: Coordinator, p: int) -> Coordinator:
     left = c.unmarked - {p}
     if left:
         return replace(c, unmarked=left)
-    done = replace(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
+    done = append(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
     return replace(done, epoch=told(rules, c), next_id=False)
 
 
@@ -249,10 +285,10 @@ def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -
         return "OUT_OF_ORDER_SEQUENCE_NUMBER", w
     if not (leader.open and leader.epoch == epoch):
         if rules.v2:
-            error, c = on_add(c, epoch, p)
+            error, c = on_add(rules, c, epoch, p)
         else:
             asks = rules.verification and (rules.offsets_verified or not by_group)
-            error = on_verify(c, epoch, p) if asks else OK
+            error = on_verify(rules, c, epoch, p) if asks else OK
         if error != OK:
             return error, w
     copies = int(rules.offsets and rules.late_produce)

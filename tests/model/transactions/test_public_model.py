@@ -15,7 +15,7 @@ import pytest
 
 from acked.checker.question.question import Question
 from acked.model.language.protocol import Protocol
-from acked.model.transactions import initialising, marking, producing
+from acked.model.transactions import initialising, marking, moving, producing
 from acked.model.transactions.settings import CONSTANTS
 from acked.model.transactions.state import Phase, State, initial
 from tests.model.transactions.public_model import Sizes, World, broken, reach, without_fencing
@@ -50,7 +50,7 @@ def restricted(partitions: int) -> Space:
     """Ours with the two requests alone, nothing late and nothing that times out; every state and every step."""
     actions = (
         *(initialising.init_producer_id, initialising.abort_open_transaction),
-        *(producing.begin, producing.add_partition_to_txn, marking.write_marker, marking.move_coordinator),
+        *(producing.begin, producing.add_partition_to_txn, marking.write_marker, moving.move_coordinator),
     )
     two_requests = Protocol("two-requests", State, title="", source="", constants=CONSTANTS, initial=initial, actions=actions)
     late = dict.fromkeys(("late_init", "late_add", "late_produce", "late_end", "late_marker"), False)

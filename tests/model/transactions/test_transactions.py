@@ -74,6 +74,8 @@ QUICK = [
     Rules(partitions=1, transactions=1, restarts=True),
     Rules(partitions=1, producers=1, last_epoch=1, late_end=True, fence_rotates=False),
     Rules(partitions=1, producers=1, last_epoch=1, late_init=True, late_end=True),
+    Rules(producers=1, transactions=1, coordinator_fails=True, acts_on_committed=False),
+    Rules(partitions=1, producers=1, coordinator_fails=True, transaction_version=1),
     Rules(
         producers=1, transactions=1, offsets=True, offsets_verified=False, late_produce=True, transaction_version=1,
         adds_first=False,
@@ -81,6 +83,13 @@ QUICK = [
 ]
 LARGER = [
     Rules(),
+    Rules(producers=1, transactions=1, coordinator_fails=True, late_marker=True),
+    Rules(partitions=1, producers=1, coordinator_fails=True, acts_on_committed=False, last_epoch=1, fence_rotates=False),
+    Rules(
+        partitions=1, producers=1, coordinator_fails=True, acts_on_committed=False, transaction_version=1, late_add=True,
+        late_produce=True,
+    ),
+    Rules(transactions=1, coordinator_fails=True, acts_on_committed=False, offsets=True, late_end=True),
     Rules(offsets=True, init_first=False),
     Rules(partitions=1, producers=1, restarts=True, late_end=True, late_marker=True),
     Rules(partitions=1, producers=1, restarts=True, late_end=True, fence_takes_one_epoch=False),
@@ -312,6 +321,8 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
         *("VerifyLateProduce", "VerifyAnotherCopy")
     }
     assert "ForgetProducer" in names(instance({"marker_time_kept": False}))
+    fails = names(instance({"coordinator_fails": True})) - names(instance({}))
+    assert fails == {"CommitThenMove", "AbortThenMove", "AddThenMove", "TimeOutThenMove", "Replicate", "MoveToOther"}
 
 
 @pytest.mark.slow
@@ -329,7 +340,8 @@ def test_a_release_has_the_rules_that_came_with_it_or_before() -> None:
         newest = [version for version in TRANSACTIONAL if rules[version][name] == rules["latest"][name]]
         assert newest == list(TRANSACTIONAL[TRANSACTIONAL.index(since) :])
     defaults = {item.name: item.default for item in RULES}
-    assert rules["latest"] == rules["4.4"] == rules["4.3"] == defaults
+    assert rules["latest"] == {**rules["4.4"], "acts_on_committed": 1} == {**rules["4.3"], "acts_on_committed": 1} == defaults
+    assert [version for version in TRANSACTIONAL if rules[version]["acts_on_committed"]] == ["latest"]
     assert {version for version in TRANSACTIONAL if not rules[version]["fence_takes_one_epoch"]} == {"4.0"}
     stays = [version for version in TRANSACTIONAL if not rules[version]["fence_rotates"]]
     assert (stays[0], stays[-1]) == ("4.0", TRANSACTIONAL[TRANSACTIONAL.index("4.3") - 1])
@@ -350,8 +362,11 @@ def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentenc
 
 @pytest.mark.parametrize(
     "constants",
-    [LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True, "restarts": True}],
-    ids=("2", "1", "offsets"),
+    [
+        LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True, "restarts": True},
+        {"coordinator_fails": True, "late_end": True},
+    ],
+    ids=("2", "1", "offsets", "fails"),
 )
 def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any]) -> None:
     told: dict[str, str] = {}
@@ -362,3 +377,9 @@ def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any])
         told.setdefault(kind, text)
     assert len(told) > 15
 
+
+
+@pytest.mark.parametrize("constants", [{"restarts": True}, {"coordinator_moves": False}])
+def test_what_a_coordinator_loses_is_not_asked_where_epochs_are_ranks_or_it_never_moves(constants: dict[str, bool]) -> None:
+    with pytest.raises(ModelError, match="set coordinator_moves and leave restarts off"):
+        instance({"coordinator_fails": True, **constants})

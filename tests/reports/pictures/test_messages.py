@@ -66,11 +66,12 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
     "transactions": [
         ("latest", {}),
         ("2.4", {"client_bumps_epoch": 1}),
+        ("4.4", {"coordinator_fails": 1}),
     ],
     "coordinator": [
         (None, {"max_epoch": 3, "own_load_only": 0, "commits": 4, "records": 4}),
         (None, {"transactions": 1, "rebalances": 1, "expiry": 1, "applies_markers_first": 0, "records": 4, "commits": 4}),
-        (None, {"transactions": 1, "records": 4}),
+        (None, {"transactions": 1, "records": 4, "asks": 1}),
         (None, {"batches": 1, "shrinks": 1, "unclean": 1, "lost_disks": 1, "max_epoch": 3}),
     ],
     "compaction": [
@@ -84,7 +85,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("latest", {}),
         ("latest", {"commits": "after"}),
         ("latest", {"commits": "auto"}),
-        ("latest", {"commits": "after", "one_owner": 0}),
+        ("latest", {"commits": "after", "one_owner": 0, "keeps_offsets": 0}),
     ],
 }  # fmt: skip
 """By protocol the releases and constants under which, together, all of its actions happen."""
@@ -145,7 +146,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     "share": set(),  # Leaders are epochs, which are numbers, and consumers are whoever has a record.
     "transactions": {
         *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
-        *("WriteMarker", "DelayMarker"),
+        *("WriteMarker", "DelayMarker", "AddThenMove"),
     },
     "delivery": {"Rebalance", "GiveTwice", "LeaveToOne", "TimeOut", "MarkResult", "MarkOffset"},
 }
