@@ -1,6 +1,7 @@
-"""Writes docs/guards.json: what every guard clause of `partition` is there for, by leaving each out of specs that hold.
+"""Writes docs/guards.json: what every guard clause of a protocol is there for, by leaving each out of specs that hold.
 
-    python tools/guards.py
+    python tools/guards.py                    of all that the file has
+    python tools/guards.py compaction share   of these alone; what it has of others stays
 
 docs/guards.md is made from it by `tools/made.py`.
 
@@ -55,11 +56,11 @@ class Found:
     is_given_up: bool = False
 
 
-def chosen() -> list[Spec]:
-    """The specs of `partition` that hold, small ones first."""
+def chosen(protocol: str) -> list[Spec]:
+    """The specs of a protocol that hold, small ones first."""
     paths = [path for folder in ("claims", "gallery") for path in specs_under(ROOT / "specs" / folder)]
     specs = [spec for spec in map(load_spec, paths) if _states(spec) <= MOST_STATES and not spec.drop]
-    return sorted((spec for spec in specs if spec.protocol.name == "partition"), key=_states)
+    return sorted((spec for spec in specs if spec.protocol.name == protocol), key=_states)
 
 
 def _states(spec: Spec) -> int:
@@ -143,12 +144,21 @@ def document(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], resul
 
 def part() -> Iterator[str]:
     """What the page has, line by line, from the file of answers."""
-    told = json.loads(ANSWERS.read_text("utf-8"))
+    for protocol, told in json.loads(ANSWERS.read_text("utf-8")).items():
+        yield from _part_of(protocol, told)
+    for kind, text in KINDS.items():
+        yield from ("", f"*{kind.capitalize()}*: {text}")
+
+
+def _part_of(protocol: str, told: Mapping[str, Any]) -> Iterator[str]:
     clauses = {kind: [item for item in told["clauses"] if item["kind"] == kind] for kind in KINDS}
+    yield from ("", f"## {protocol}", "")
     yield f"{len(told['clauses'])} clauses: {', '.join(f'{len(found)} {kind}' for kind, found in clauses.items())};"
     yield f"asked of {told['specs']} specs of up to {MOST_STATES:,} states."
-    for kind, text in KINDS.items():
-        yield from ("", f"## {kind.capitalize()}", "", text, "")
+    for kind in KINDS:
+        if not clauses[kind]:
+            continue
+        yield from ("", f"### {kind.capitalize()}", "")
         if kind == "needed":
             yield from ("| without the clause | violated | in steps | asked of |", "|---|---|---|---|")
         for item in clauses[kind]:
@@ -192,11 +202,23 @@ def kind_of(found: Found, was_decisive: bool) -> str:
 
 LIMITS = BatchLimits.default()
 
-if __name__ == "__main__":
-    asked = chosen()
+
+def answers_of(protocol: str) -> dict[str, Any]:
+    """What is found of a protocol, anew."""
+    asked = chosen(protocol)
     places = decisive(asked)
     missing = {clause for spec in asked for clause in clauses_of(spec.question().instance)} - set(places)
     assert not missing, missing
-    found = document(asked, places, ablated(asked, places))
-    lines = ",\n".join(f"  {json.dumps(item)}" for item in found["clauses"])
-    write_text(ANSWERS, f'{{\n "specs": {found["specs"]},\n "clauses": [\n{lines}\n ]\n}}\n', "answers")
+    return document(asked, places, ablated(asked, places))
+
+
+def _text(protocol: str, told: Mapping[str, Any]) -> str:
+    lines = ",\n".join(f"  {json.dumps(item)}" for item in told["clauses"])
+    return f' {json.dumps(protocol)}: {{"specs": {told["specs"]}, "clauses": [\n{lines}\n ]}}'
+
+
+if __name__ == "__main__":
+    known: dict[str, Any] = json.loads(ANSWERS.read_text("utf-8"))
+    known |= {protocol: answers_of(protocol) for protocol in sys.argv[1:] or known}
+    written = ",\n".join(_text(*item) for item in known.items())
+    write_text(ANSWERS, f"{{\n{written}\n}}\n", "answers")
