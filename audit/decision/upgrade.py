@@ -46,7 +46,7 @@ from acked.model.partition.rules.versions import KRAFT, VERSIONS, profile, rules
 from acked.model.releases import History
 from acked.model.share.protocol import share
 from acked.model.share.versions import HISTORY as SHARE_HISTORY
-from acked.reports.shell.specs import bundled_specs
+from acked.reports.shell.bundled import bundled_specs
 
 Rules = Mapping[str, int]
 """Constants of `partition` by name."""
