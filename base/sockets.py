@@ -25,9 +25,10 @@ LOST_MILLISECONDS = 8000
 def read_exactly(connection: socket.socket, size: int) -> bytes:
     """So many bytes; ConnectionError if the other side closes before."""
     pieces: list[bytes] = []
+    # At once, where the system waits for all, so that nothing is copied a second time; what is encrypted takes no flags.
+    flags = socket.MSG_WAITALL if type(connection) is socket.socket else 0
     while size:
-        # At once, where the system waits for all, so that nothing is copied a second time.
-        pieces.append(connection.recv(size, socket.MSG_WAITALL))
+        pieces.append(connection.recv(size, flags))
         if not pieces[-1]:
             raise ConnectionError("it closed the connection")
         size -= len(pieces[-1])
