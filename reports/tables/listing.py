@@ -115,10 +115,13 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
         taken.append(next((one for one in asked if _learn_labels(protocol, one, labels, tracings)), constants))
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = chain(_turn(protocol, taken, 1), _turn(protocol, taken, 2))
-            found = next((constants for constants in turned if _has(protocol, constants, action)), None)
-            if found is not None:
-                _learn_labels(protocol, found, labels, tracings)
+            tried = (taken, [*_configurations(protocol)])
+            turned = chain.from_iterable(_turn(protocol, some, number) for some in tried for number in (1, 2))
+            for constants in turned:
+                if not _has(protocol, constants, action):
+                    continue
+                if _learn_labels(protocol, constants, labels, tracings) and labels.get(action.name):
+                    break
     return labels
 
 
@@ -157,10 +160,14 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
 
 
 def _lowered(protocol: Protocol, constants: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The same with one bound as it is by default, the newest first: some bounds exclude each other."""
+    """The same with one bound as it is by default, the newest first, or without all that is not there by default.
+
+    Some bounds exclude each other.
+    """
     for item in reversed(protocol.constants):
         if not (item.names or isinstance(item, Switch) or item.default in (None, constants[item.name])):
             yield {**constants, item.name: item.default}
+    yield {**constants, **{item.name: 0 for item in protocol.constants if item.default == 0 and not item.names}}
 
 
 def _turn(protocol: Protocol, taken: Sequence[dict[str, int]], number: int) -> Iterator[dict[str, int]]:
