@@ -59,10 +59,10 @@ def named() -> dict[str, Spec]:
 
 
 def marked(html: str, page: str) -> str:
-    """The page with a mark at the first place that names a spec; headings and names of protocols stay as they are."""
+    """The page with a mark at the first place that names a spec; none twice, nor in headings, nor at names of protocols."""
     if not page.startswith("found/") and page.removesuffix(".md") not in PAGES:
         return html
-    seen: set[str] = set()
+    seen = {*marks(html)}  # By comments.
     headings = [match.span() for match in _HEADING.finditer(html)]
 
     def mark(match: re.Match[str]) -> str:
