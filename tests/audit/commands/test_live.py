@@ -480,9 +480,9 @@ def _recipes_are_red_for_what_got_worse(cluster: Cluster, folder: Path) -> None:
     pages = "".join((CHECKOUT / "docs" / name).read_text("utf-8") for name in ("audit.md", "ci.md"))
     (written,) = re.findall(r"^acked audit --bootstrap-server .* --out audit\.json$", pages, re.M)
     lines = re.findall(r"^0 6 \* \* \* (.*)$", pages, re.M)
-    assert len(lines) == 2
+    assert lines
     assert done(written).returncode in (0, 12, 152)
-    assert [(one.returncode, one.stdout, one.stderr) for one in map(done, lines)] == [(0, "", "")] * 2
+    assert [(one.returncode, one.stdout, one.stderr) for one in map(done, lines)] == [(0, "", "")] * len(lines)
     entry = kafka.ConfigEntry(keys.UNCLEAN, "true", incremental_operation=kafka.AlterConfigOpType.SET)
     topic = kafka.ConfigResource(kafka.ResourceType.TOPIC, "apart", incremental_configs=[entry])
     for future in client.incremental_alter_configs([topic]).values():
