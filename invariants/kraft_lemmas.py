@@ -12,7 +12,7 @@ from __future__ import annotations
 from acked.invariants.kraft import RAFT, log_matching, one_leader_per_epoch, state_machine_safety
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_three, every_two, same_until
-from acked.model.kraft.common import is_majority, last_epoch
+from acked.model.kraft.common import is_majority, is_no_newer, last_epoch
 from acked.model.kraft.state import Epoch, Offset, Server, State
 from acked.model.language.quantify import count, every, implies
 from acked.model.language.state import all_of
@@ -72,6 +72,28 @@ def entries_were_elected(s: State) -> Bool:
         return is_majority(count(Server, lambda r: has_voted(r, epoch)), all_of(Server))
 
     return every_three(Server, Offset, Epoch, lambda r, o, e: implies(_holds(s, r, o, e), is_over(e)))
+
+
+@promise("of the epoch of an entry more than half know", RAFT, _SINCE)
+def epochs_are_known(s: State) -> Bool:
+    """More than half of the servers know the epoch of a log's last entry, or a newer one."""
+
+    def is_known(r: Server, epoch: Epoch) -> Bool:
+        knowing = count(Server, lambda other: s.server[other].epoch >= epoch)
+        return implies(~s.log[r].is_empty & (last_epoch(s, r) == epoch), is_majority(knowing, all_of(Server)))
+
+    return every_two(Server, Epoch, is_known)
+
+
+@promise("of the epoch of every server's last entry more than half know", RAFT, _SINCE)
+def last_epochs_are_known(s: State) -> Bool:
+    """The same, where the epoch needs no name."""
+
+    def is_known(r: Server) -> Bool:
+        knowing = count(Server, lambda other: s.server[other].epoch >= last_epoch(s, r))
+        return implies(~s.log[r].is_empty, is_majority(knowing, all_of(Server)))
+
+    return every(Server, is_known)
 
 
 # -- logs -------------------------------------------------------------------------------------------------------------
@@ -169,6 +191,24 @@ def later_logs_have_it(s: State) -> Bool:
     return every_three(Server, Server, Offset, has_it)
 
 
+@promise("what an older leader may yet commit is in every log that is as new as one that has it", RAFT, _SINCE)
+def longer_logs_have_it(s: State) -> Bool:
+    """Whoever has a log that is as new as one with a leader's entry has that, or too few are left to commit it."""
+
+    def has_it(leader: Server, r: Server, o: Offset) -> Bool:
+        epoch = s.server[leader].epoch
+        is_asked = _appended(s, leader, o) & _could_commit(s, leader, o) & _holds(s, r, o, epoch)
+
+        # Its end has a name, so that a solver looks at what stands there.
+        def other_has(other: Server, end: Offset) -> Bool:
+            is_as_new = (s.log[other].end == end) & is_no_newer(s, r, other)
+            return implies(is_asked & is_as_new, _holds(s, other, o, epoch))
+
+        return every_two(Server, Offset, other_has)
+
+    return every_three(Server, Server, Offset, has_it)
+
+
 @promise("what was committed is on the disks of a majority", RAFT, _SINCE)
 def committed_is_held(s: State) -> Bool:
     """More than half of the servers hold the last entry that was committed."""
@@ -208,12 +248,15 @@ ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per
 COMPLETENESS_LEMMAS: tuple[Property, ...] = (
     *ELECTION_LEMMAS, entries_are_of_known_epochs, epochs_ascend, entries_were_elected, leaders_end_with_their_epoch,
     leaders_have_their_epoch, epochs_begin_alike, log_matching, fetched_is_within_log, fetched_entries_are_held,
-    later_logs_have_it, committed_is_held, later_logs_have_committed, committed_is_a_prefix, state_machine_safety,
+    epochs_are_known, last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, later_logs_have_committed, committed_is_a_prefix, state_machine_safety,
 )  # fmt: skip
 """What makes leaders have all that was committed, those at the bottom first."""
 
 AFTERWARDS: tuple[str, ...] = (
-    "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching", "FetchedEntriesAreHeld",
+    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching", "FetchedEntriesAreHeld",
     "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted", "CommittedIsAPrefix",
 )  # fmt: skip
 """Which of them may be taken as they are after a step where what comes later is proved."""
+
+DERIVED: tuple[str, ...] = ("EpochsAreKnown", "LastEpochsAreKnown", "LongerLogsHaveIt")
+"""Which of them follow from the others, in one and the same state."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from acked.invariants import compaction, share
 from acked.invariants.kraft import leader_completeness, metadata_survives, one_leader_per_epoch
-from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, ELECTION_LEMMAS
+from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, DERIVED, ELECTION_LEMMAS
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas.catalogue import (
     CONTROLLER_EPOCHS_ARE_DENSE,
@@ -93,7 +93,7 @@ class Argument:
     `clauses` are kept by every action, those at the bottom first; `promises` follow from them in one state, and `of_steps`
     at every step. `goals` are what it is all for, by name. `further` are properties that may be asked besides (`asking`),
     those in `inductive` as clauses. `afterwards` names clauses that the proofs of later ones may use as they are after a
-    step. On the `small` instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the
+    step; those in `derived` follow from the others in one and the same state, and of them no action is asked. On the `small` instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the
     lemma sets, below `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not
     at least `least`. Those of `older_cores` come first, where a step does other things than where `cores` were found: under
     older rules it does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose
@@ -109,6 +109,7 @@ class Argument:
     small: tuple[Mapping[str, int], ...]
     cores: str
     afterwards: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     never: Mapping[str, str] = field(default_factory=dict)
@@ -302,6 +303,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
             _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
             "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
             AFTERWARDS if is_of_logs else (),
+            DERIVED if is_of_logs else (),
             uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]},
             is_exact=True,
             further=() if is_of_logs else _COMPLETENESS,

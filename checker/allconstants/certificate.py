@@ -101,8 +101,7 @@ class Derivation:
 
     def _make_text(self, number: int, core: Core) -> str | None:
         item = self._obligations.all[number]
-        known = {*self._obligations.clauses, *item.afterwards} if item.may_use else set()
-        if not known.issuperset(core.lemmas) or not 0 <= core.way < len(WAYS):
+        if not item.may_name(self._obligations.clauses).keys() >= set(core.lemmas) or not 0 <= core.way < len(WAYS):
             return None
         return obligation_text(self._obligations, item, core)
 

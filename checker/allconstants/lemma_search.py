@@ -82,7 +82,7 @@ class CoreSearch:
         for names in ((), own, tuple(gathered)):
             if (core := self._attempt(obligation, names, min(self._effort, FIRST_EFFORT))) is not None:
                 return core
-        everything = (*self._obligations.clauses, *obligation.afterwards)
+        everything = tuple(obligation.may_name(self._obligations.clauses))
         if obligation.afterwards:
             # What the step leads to says more than how it comes about.
             for way in AFTER_WAYS:
@@ -107,7 +107,7 @@ class CoreSearch:
 
     def _reduce(self, obligation: GeneralObligation, core: Core, effort: int) -> Core | None:
         """What is left of a lemma set that may do, in the way that is known for it or in others; None if it does not."""
-        known = {*self._obligations.clauses, *obligation.afterwards}
+        known = obligation.may_name(self._obligations.clauses)
         lemmas = tuple(name for name in core.lemmas if name in known)
         for way in dict.fromkeys((core.way, *SEARCH_WAYS)):
             tried = Core(lemmas, way)

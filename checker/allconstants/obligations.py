@@ -44,7 +44,8 @@ AFTERWARDS = "'"
 class GeneralObligation:
     """Where the subject's assumptions and guard hold, so does the conclusion. `may_use`: whether clauses may be assumed.
 
-    `afterwards` are those clauses as they are after the subject's step, by their names, that may be assumed too.
+    `afterwards` are those clauses as they are after the subject's step, by their names, that may be assumed too; the `barred`
+    may not.
     """
 
     subject: str
@@ -54,6 +55,13 @@ class GeneralObligation:
     conclusion: Term
     may_use: bool
     afterwards: Mapping[str, Term]
+    barred: frozenset[str] = frozenset()
+
+    def may_name(self, clauses: Mapping[str, Term]) -> Mapping[str, Term]:
+        """What it may assume, by name: of these clauses before the step, and of those after it."""
+        if not self.may_use:
+            return {}
+        return {**{name: term for name, term in clauses.items() if name not in self.barred}, **self.afterwards}
 
     @property
     def key(self) -> str:
@@ -110,7 +118,7 @@ class Obligations:
         self, obligation: GeneralObligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
     ) -> Query:
         """The obligation with the named clauses assumed; see `Questions.query`. Less may be assumed than the guard says."""
-        known = {**self.clauses, **obligation.afterwards} if obligation.may_use else {}
+        known = obligation.may_name(self.clauses)
         named = [(name, known[name]) for name in lemmas if name in known]
         guard = obligation.guard if with_guard else ()
         given = [("", term) for term in (*obligation.assumptions, *guard)]
@@ -118,8 +126,8 @@ class Obligations:
 
     def is_untouched(self, obligation: GeneralObligation) -> bool:
         """Whether a step evidently leaves alone what a clause speaks of; asked where nobody keeps lemma sets."""
-        clause = self.clauses.get(obligation.clause)
-        is_asked = self.argument.is_exact and obligation.may_use and clause is not None
+        clause = obligation.may_name(self.clauses).get(obligation.clause)
+        is_asked = self.argument.is_exact and clause is not None
         return is_asked and shape_of(cast(Term, clause)) == shape_of(obligation.conclusion)
 
     def numbers_of_ids(self, query: Query) -> tuple[Clause, ...]:
@@ -133,12 +141,13 @@ class Obligations:
         constants = self.reading.constants_in_range()
         chosen = self.reading.initially
         initially = (constants,) if chosen is self.reading.logic.true else (constants, chosen)
-        for name, at in self._at.items():
+        kept = {name: at for name, at in self._at.items() if name not in self.argument.derived}
+        for name, at in kept.items():
             yield GeneralObligation(INITIAL, name, initially, (), at(self.reading.initial), False, {})
         for step in self.reading.steps:
             given = (constants, *(item.range for item in step.parameters))
             afterwards: dict[str, Term] = {}
-            for name, at in self._at.items():
+            for name, at in kept.items():
                 conclusion = at(step.after)
                 yield GeneralObligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
                 if name in self.argument.afterwards:
@@ -146,6 +155,10 @@ class Obligations:
             for promise in self.argument.of_steps:
                 conclusion = self.reading.step_term(promise.predicate, step.after)
                 yield GeneralObligation(step.name, promise.name, given, (step.guard,), conclusion, True, dict(afterwards))
+        derived = self.argument.derived
+        for number, name in enumerate(derived):
+            barred = frozenset(derived[number:])
+            yield GeneralObligation(PROMISES, name, (constants,), (), self.clauses[name], True, {}, barred)
         for promise in self.argument.promises:
             yield GeneralObligation(
                 PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {}

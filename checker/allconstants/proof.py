@@ -367,7 +367,7 @@ def decide_cones(
     for number, item in enumerate(asked.all):
         if item.subject == TERMS or (item.subject == PROMISES and item.clause in promises):
             first.append(number)
-        elif item.subject != PROMISES and item.clause in of_clause:
+        elif item.clause in of_clause:
             of_clause[item.clause].append(number)
     results = {}
     for number, result in decide(first):
@@ -395,7 +395,7 @@ def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstant
     core = known.cores.get(item.key) if item.may_use else Core()
     if core is not None:
         # Under other switches there may be other lemmas; what is not one here would count as one that is not kept.
-        named = {*asked.clauses, *item.afterwards}
+        named = item.may_name(asked.clauses)
         core = Core(tuple(name for name in core.lemmas if name in named), core.way)
     smt2 = None if options.smt2 is None else str(options.smt2 / text_name(number, item.subject, item.clause))
     lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)

@@ -19,6 +19,7 @@ from acked.checker.allconstants.obligations import GeneralObligation, Obligation
 from acked.checker.allconstants.texts import WAYS, Way
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
+from acked.model.firstorder.records import Detail
 from acked.model.firstorder.solve import Lowering
 
 SEARCH_WAYS: tuple[int, ...] = (0, 16, 6, 18, 1, 10, 2)
@@ -57,6 +58,8 @@ class Prover:
         solver = solver_of(lowering, way, limit, self._seconds)
         query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
         solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
+        if way.detail is Detail.ALIKE:
+            solver.add([lowering.clause(item) for item in self.obligations.numbers_of_ids(query)])
         before = _steps(solver)
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
 

@@ -39,6 +39,8 @@ WAYS: tuple[Way, ...] = (
     *(Way(seed, relevancy, Hints.FEW, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
     *(Way(seed, relevancy, Hints.FEW, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1))),
     Way(0, 2, Hints.FEW, Detail.OUTLINE, True),
+    *(Way(seed, relevancy, hints, Detail.ALIKE) for seed, relevancy in ((0, 2), (1, 1)) for hints in (Hints.FEW, Hints.SOME)),
+    *(Way(seed, 2, Hints.FEW, Detail.ALIKE, True) for seed in (0, 1)),
 )
 """Tried one after the other; a proof by any of them is a proof."""
 

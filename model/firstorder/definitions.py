@@ -117,11 +117,19 @@ def cardinality(
     return logic.apply(symbol, here)
 
 
-def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality) -> tuple[Term, ...]:
-    """Two sets that have more members together than there are have one in common, and a larger one has one of its own."""
+def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality, are_alike: bool = False) -> tuple[Term, ...]:
+    """Two sets that have more members together than there are have one in common, and a larger one has one of its own.
+
+    With `are_alike` that is said of sets which depend on the same values, or one of them on none: a set before a step and after
+    it, or a set of voters.
+    """
     if one.sort != other.sort or one.bounds != other.bounds:
         return ()
     mine, theirs = (tuple(logic.variable(item.sort, item.hint) for item in side.variables) for side in (one, other))
+    if are_alike and mine and theirs:
+        if one is other or [item.sort for item in one.variables] != [item.sort for item in other.variables]:
+            return ()
+        theirs = mine
     a, b = logic.apply(one.symbol, mine), logic.apply(other.symbol, theirs)
     sort, hint = one.sort, one.sort.name
     common = logic.some(sort, hint, lambda x: logic.and_(one.member(x, mine), other.member(x, theirs)), one.bounds)
@@ -134,7 +142,7 @@ def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality) ->
     sides = (a, one.member, mine), (b, other.member, theirs)
     for (size, member, at), (less, beside, there) in (sides, sides[::-1]):
         facts.append(logic.or_(logic.le(size, less), alone(member, at, beside, there)))
-    variables = tuple(item.value for item in (*mine, *theirs))
+    variables = tuple(dict.fromkeys(item.value for item in (*mine, *theirs)))
     return tuple(logic.close(fact, variables) for fact in dict.fromkeys(facts))
 
 

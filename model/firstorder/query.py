@@ -76,7 +76,7 @@ class Questions:
         self._reading = reading
         self._logic = reading.logic
         self._clauses: dict[int, tuple[Clause, ...]] = {}
-        self._compared: dict[tuple[Symbol, Symbol], tuple[Term, ...]] = {}
+        self._compared: dict[tuple[Symbol, Symbol, bool], tuple[Term, ...]] = {}
 
     def prepare(self, formulas: Iterable[Term]) -> None:
         """Normalises formulas ahead of the queries they are for, whose texts then do not depend on what was asked before."""
@@ -109,15 +109,17 @@ class Questions:
                     yield from axioms
         sizes = [known for symbol, known in self._logic.cardinalities.items() if symbol in seen]
         for one, other in combinations_with_replacement(sizes, 2):
-            yield from self._comparison(one, other)
+            yield from self._comparison(one, other, detail is Detail.ALIKE)
 
-    def _comparison(self, one: Cardinality, other: Cardinality) -> tuple[Term, ...]:
+    def _comparison(self, one: Cardinality, other: Cardinality, are_alike: bool) -> tuple[Term, ...]:
         """What two sizes have to do with each other."""
-        key = (one.symbol, other.symbol)
+        key = (one.symbol, other.symbol, are_alike)
         if key not in self._compared:
-            self._compared[key] = compare_cardinalities(self._logic, one, other)
+            self._compared[key] = compare_cardinalities(self._logic, one, other, are_alike)
             for number, fact in enumerate(self._compared[key]):
-                prefix = f"{one.symbol.name}.{other.symbol.name}.{number}."
+                if fact.id in self._clauses:  # Of sets that depend on nothing.
+                    continue
+                prefix = f"{one.symbol.name}.{other.symbol.name}.{'=' if are_alike else ''}{number}."
                 self._clauses[fact.id] = tuple(Normaliser(self._logic, prefix, is_about_sizes=True).clauses(fact))
         return self._compared[key]
 
@@ -171,11 +173,20 @@ class Questions:
             if node.op is Op.APPLY and not node.args and node.sort not in (BOOL, INT):
                 ids.setdefault(node.sort.name, []).append(node)
         numbers: dict[str, list[Term]] = {}
+        contents = self._reading.before.contents
         for family, unit in self._numbers:
-            if len(family.indices) == 1 and family.indices[0].bounds is None:
-                for item in ids.get(family.indices[0].hint, ()):
-                    term = self._reading.before.contents[family.key]((item,))
+            if not family.indices or family.indices[0].bounds is not None:
+                continue
+            path, is_last = family.key, self._logic.is_exact and len(family.indices) == 2 and LogDomain.RECORDS in family.key
+            for item in ids.get(family.indices[0].hint, ()):
+                if is_last:  # What stands last in its log.
+                    end = contents[(*path[: path.index(LogDomain.RECORDS)], LogDomain.END)]((item,))
+                    numbers.setdefault(unit, []).append(contents[path]((item, end - 1)))
+                elif len(family.indices) == 1:
+                    term = contents[path]((item,))
                     numbers.setdefault(unit, []).append(term - 1 if isinstance(family.domain, OptionalDomain) else term)
+                    if self._logic.is_exact and path[-1] == LogDomain.END:
+                        numbers[unit].append(term - 1)
         return self._marks(numbers)
 
     def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:
