@@ -195,6 +195,7 @@ HEAVY = ("jinja2", "llvmlite", "networkx", "numpy", "pyarrow", "pyspark", "rich"
 """Packages that take long to import."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",

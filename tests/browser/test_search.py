@@ -102,6 +102,7 @@ TOYS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOYS)
 def test_the_browser_answers_as_the_native_search(name: str, answered: Answers) -> None:

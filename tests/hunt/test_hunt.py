@@ -165,6 +165,7 @@ def test_a_walk_finds_the_same_loss_every_time() -> None:
 # -- what is known -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [loss for loss in read_losses(KNOWN_FILE) if loss.specs], ids=lambda row: row.id)
 def test_what_a_known_loss_is_told_by_prevents_the_traces_of_its_specs(loss: KnownLoss) -> None:

@@ -47,6 +47,7 @@ def test_every_reachable_state_has_one_encoding(name: str) -> None:
         assert schema.encode(schema.decode(codes)) == codes
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_action_fires_and_says_what_it_does_on_every_edge(name: str) -> None:
@@ -151,6 +152,7 @@ def test_a_fingerprint_does_not_depend_on_what_was_made_before(name: str) -> Non
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_clause_of_every_action_can_be_dropped(name: str) -> None:

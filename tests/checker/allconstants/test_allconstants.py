@@ -311,6 +311,7 @@ WEAKENED = [
 OTHERWISE = (hw_of_any_epoch, follow_a_leader_to_be)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("action", "function", "broken"),
     [

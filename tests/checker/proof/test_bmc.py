@@ -99,6 +99,7 @@ def test_of_equally_short_violations_the_one_that_is_asked_first_counts() -> Non
         assert lengths(check_bounded(asked, Bound(3), LIMITS)) == [(first.name, 2)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "length"), [("claims/quorum-isr-2-writes-at-min-2", 3), ("gallery/kip841-bug", 6), ("claims/acks-1-loses", 5)]
@@ -135,6 +136,7 @@ def test_symmetry_does_not_change_what_is_found() -> None:
         assert lengths(one) == lengths(other)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "action", "label"),
@@ -188,6 +190,7 @@ def spec_cases() -> Iterable[object]:
         yield pytest.param(asked, id=f"{name} {tuple(dict(constants).values())} {len(drop)}", marks=marks)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("asked", list(spec_cases()))
 def test_agrees_with_the_search_up_to_six_actions_on_every_spec_of_the_family(asked: Asked) -> None:
     name, constants, drop = asked

@@ -29,6 +29,7 @@ def lemmas_without(name: str) -> tuple[Property, ...]:
     return tuple(lemma for lemma in DOMAIN_LEMMAS if lemma.name != name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "numbers"), [*((name, row) for name in PROTOCOLS for row in CONSTANTS), *LARGER], ids=str)
 def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: tuple[int, ...]) -> None:
@@ -39,6 +40,7 @@ def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: 
     assert all(proof.can_fire for proof in proofs), "a proof about an action that can never fire says nothing"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip320"])
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def test_readers_and_writers_agree_on_the_format() -> None:
     assert FORMAT == FORMAT == "acked-trace/1"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_violation_s_document_replays_to_the_same_run(protocol: str) -> None:

@@ -26,6 +26,7 @@ def instance_of(name: str, numbers: tuple[int, ...]) -> Instance:
     return protocol.instantiate(dict(zip((item.name for item in protocol.constants), numbers, strict=True)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_small_spaces_agree_in_everything(name: str) -> None:

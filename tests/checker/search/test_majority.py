@@ -144,6 +144,7 @@ BROKEN: list[tuple[str, str, Clause, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(("promise", "clause", "other"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 def test_a_promise_breaks_without_the_clause_that_it_rests_on(promise: str, clause: Clause, other: dict[str, Any]) -> None:
@@ -161,6 +162,7 @@ def test_the_figure_of_the_paper_is_found_in_as_few_steps_by_search_and_by_the_s
     assert [item.trace_length for item in bounded.violations] == [9]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("replicas", "failures", "verdict"), [
     (1, 0, Verdict.HOLDS), (2, 0, Verdict.HOLDS), (1, 1, Verdict.VIOLATED), (2, 1, Verdict.VIOLATED),

@@ -200,6 +200,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "owner", "name", "fault"), FAULTS, ids=[f"{code.__name__}-{fault.__name__}" for code, *_, fault in FAULTS]

@@ -95,6 +95,7 @@ def test_the_bound_on_depth_commits_the_same_levels_on_any_number_of_workers(dep
     assert answers[0]["stopped"] is (StopReason.COMPLETE if depth >= 31 else StopReason.MAX_DEPTH)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("memory", [1, 10_000, 600_000, 3_000_000])
@@ -247,6 +248,7 @@ def test_rounds_of_any_length_expand_every_state_once(workers: int, chunk: int, 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("count", "words"), [(2, 2), (3, 3), (5, 5)])

@@ -312,6 +312,7 @@ SLOWLY = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("victim", "moment"), [(1, "_insert"), (6, "_flush"), *SLOWLY])

@@ -94,6 +94,7 @@ def states_of(question: Question, count: int) -> list[tuple[int, ...]]:
     return [schema.pack([drawn.randrange(leaf.cardinality) for leaf in schema.leaves]) for _ in range(count)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "numbers"),
@@ -127,6 +128,7 @@ def test_all_images_of_a_state_have_one_representative() -> None:
 # -- searches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
@@ -223,6 +225,7 @@ def test_the_shifting_example_is_reduced_and_breaks_both_its_properties() -> Non
     assert set(results[0].violated) == {"P0", "P1"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip101", "kip279", "kip320-first-try"])
 def test_the_shortest_violation_is_as_long_as_without_symmetry(name: str) -> None:
@@ -245,6 +248,7 @@ def test_partition_which_begins_with_broker_0_as_leader_loses_nothing() -> None:
     assert results[0].distinct_states < len(space.level_of)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, protocol in PROTOCOLS.items() if protocol.symmetric])
 def test_every_shipped_property_and_its_probe_is_symmetric(name: str) -> None:

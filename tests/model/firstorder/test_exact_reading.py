@@ -244,6 +244,7 @@ PREDICATES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PREDICATES)
 def test_a_predicate_means_for_all_constants_what_it_means_under_each(name: str) -> None:

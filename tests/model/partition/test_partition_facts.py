@@ -197,6 +197,7 @@ LED_AGAIN = (
 """Broker 0 led, truncated its record under the next leader, and leads again; broker 2 has it, and awaits an answer."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "noticed"), [("3.5", True), ("3.5.1", False), ("3.6", False), ("3.7", True), ("3.9.1", True)]

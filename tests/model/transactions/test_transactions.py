@@ -121,6 +121,7 @@ def told(rules: Rules) -> str:
     return ", ".join(f"{name}={value}" for name, value in asdict(rules).items() if value != getattr(Rules(), name))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: told(item)
