@@ -92,7 +92,7 @@ MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
 LONGEST = 1.0
-"""Processor seconds that no test without such a mark may take. What takes half a second is marked, but machines differ."""
+"""Processor seconds that no test without such a mark may take. What takes a fifth of one is marked, but machines differ."""
 
 TOOK_LONG = pytest.StashKey[bool]()
 

@@ -38,6 +38,7 @@ def test_initially_all_logs_are_empty_and_everyone_is_in_sync(name: str) -> None
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_reachable_state_has_one_encoding(name: str) -> None:
     space = small_space(name)
@@ -128,6 +129,7 @@ def test_every_guard_clause_names_the_line_that_states_it(name: str) -> None:
 # -- identity and ablation -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fingerprints_tell_protocols_constants_and_ablations_apart() -> None:
     instances: list[Instance] = [protocol.instantiate(SMALL) for protocol in PROTOCOLS.values()]
     instances += [protocol.instantiate(LARGER) for protocol in PROTOCOLS.values()]

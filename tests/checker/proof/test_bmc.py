@@ -61,6 +61,7 @@ def test_finds_the_shortest_violation() -> None:
     assert len(result.bounded.depths) == 8, "eight depths without a violation, 0 to 7"
 
 
+@pytest.mark.slow
 def test_a_run_that_it_shows_is_a_run() -> None:
     asked = question("truncate-to-hw", (2, 2, 2, 1), "WeakIsr")
     run = check_bounded(asked, Bound(8), LIMITS).violations[0].run
@@ -74,6 +75,7 @@ def test_a_run_that_it_shows_is_a_run() -> None:
     assert [Evaluator([holds])(instance.schema.unpack(words))[0] for words in run.states] == [1] * 8 + [0]
 
 
+@pytest.mark.slow
 def test_no_violation_up_to_a_bound_is_no_proof() -> None:
     result = check_bounded(question("truncate-to-hw", (2, 2, 2, 1), "WeakIsr"), Bound(7), LIMITS)
     assert result.verdict is Verdict.INCOMPLETE
@@ -113,6 +115,7 @@ def test_runs_of_partition_may_begin_with_any_broker(name: str, length: int) -> 
     assert named_initially(instance_of("kip320", (3, 2, 2, 1))) == 0
 
 
+@pytest.mark.slow
 def test_a_value_that_leaves_its_domain_is_an_error_of_the_protocol() -> None:
     asked = question("kip320", (2, 1, 1, 1), "WeakIsr", drop=[("ControllerElectLeader", "a leader epoch is left")])
     with pytest.raises(DomainOverflow, match="next_leader_epoch"):

@@ -128,6 +128,7 @@ HARMLESS = (
 """Actions of which no step breaks a promise then."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",

@@ -73,6 +73,7 @@ for workers in (1, 2, 3):
 """
 
 
+@pytest.mark.slow
 def test_native_code_touches_no_freed_memory() -> None:
     # The debugging allocator fills what is freed with a pattern, and checks the borders of what is not.
     environment = {**os.environ, "PYTHONMALLOC": "debug"}

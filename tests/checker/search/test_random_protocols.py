@@ -112,6 +112,7 @@ def test_the_wide_example_has_three_words() -> None:
     assert len(assert_engines_agree(question)[0].level_of) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [4, 130, 300, 70_000, 1 << 33])
 def test_numbers_have_as_many_bits_as_they_need(span: int) -> None:
     plan = Plan(
@@ -200,7 +201,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "owner", "name", "fault"), FAULTS, ids=[f"{code.__name__}-{fault.__name__}" for code, *_, fault in FAULTS]
@@ -222,5 +223,6 @@ def test_a_fault_in_the_kernel_is_caught_by_the_comparison(
         assert_same_answer(search(question, Bounds(1, MEMORY, max_states=20_000), StopPolicy.EVERY_PROPERTY), expected)
 
 
+@pytest.mark.slow
 def test_the_same_comparison_passes_without_a_fault() -> None:
     assert_engines_agree(family())

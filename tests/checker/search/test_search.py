@@ -111,6 +111,7 @@ def test_the_memory_budget_commits_whole_levels_and_the_same_ones_each_time(work
         assert result.distinct_states == 7**6
 
 
+@pytest.mark.slow
 def test_more_memory_never_covers_less() -> None:
     covered = [search(grid(6, 6), Bounds(2, memory)).distinct_states for memory in range(200_000, 4_000_000, 400_000)]
     assert covered == sorted(covered)

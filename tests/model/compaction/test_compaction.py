@@ -205,6 +205,7 @@ def proved(names: tuple[str, ...], constants: dict[str, Any], without: str = "")
     return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "constants"),

@@ -91,6 +91,7 @@ def test_random_states_survive_packing_and_decoding(layout: tuple[type[Struct], 
     assert schema.encode(plain) == codes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(LAYOUTS)
 def test_leaves_neither_overlap_nor_straddle_a_word(layout: tuple[type[Struct], int]) -> None:

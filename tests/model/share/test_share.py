@@ -163,6 +163,7 @@ def proved(names: Iterable[str], constants: dict[str, Any], without: str = "") -
     return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "constants"),
