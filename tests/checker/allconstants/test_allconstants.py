@@ -152,9 +152,10 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
     key = "BecomeLeader|CommitRequest"
     number = [item.key for item in prover().obligations.all].index(key)
     core = SHIPPED.cores[key]
+    problem = FirstOrderProblem("kip320", asked=ASKED["kip320"])
+    engines = {seconds: LemmaProcess(problem, seconds) for seconds in (600.0, 0.001)}
     for seconds, lemmas, proved in ((600.0, None, False), (0.001, core.lemmas, False), (600.0, core.lemmas, True)):
-        engine = LemmaProcess(FirstOrderProblem("kip320", asked=ASKED["kip320"]), seconds)
-        answer = engine.answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
+        answer = engines[seconds].answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
         assert isinstance(answer, ObligationAnswer)
         assert (answer.is_proved, answer.counterexample) == (proved, None)
 

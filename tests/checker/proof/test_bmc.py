@@ -219,6 +219,7 @@ LONG = 10
 """States in a run from which on the proof that none is shorter takes minutes."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "numbers", "asked", "length"),

@@ -187,12 +187,21 @@ def test_the_log_has_room_for_what_was_deferred_and_a_call_that_expands_for_all(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_never_loads")
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(plan=plans())
 def test_random_protocols_have_the_same_answers(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> None:
-    question, path = question_of(plan), tmp_path_factory.mktemp("run")
+    assert_same_answers(question_of(plan), tmp_path_factory.mktemp("run"))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_never_loads")
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(plan=plans())
+def test_many_random_protocols_have_the_same_answers(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert_same_answers(question_of(plan), tmp_path_factory.mktemp("run"))
+
+
+def assert_same_answers(question: Question, path: Path) -> None:
     policy = StopPolicy.EVERY_PROPERTY
     bounds: dict[str, int] = {"max_depth": 8}
     expected = LocalSearch(question, Bounds(1, ENOUGH, **bounds), policy).run()

@@ -90,10 +90,21 @@ def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(WIDE)
 @given(plans())
 def test_every_engine_agrees_with_the_oracle_on_random_protocols(plan: Plan) -> None:
+    assert_agree_on(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_every_engine_agrees_with_the_oracle_on_many_random_protocols(plan: Plan) -> None:
+    assert_agree_on(plan)
+
+
+def assert_agree_on(plan: Plan) -> None:
     question = question_of(plan)
     space, answer = assert_engines_agree(question)
     event(f"words {question.instance.schema.words}")

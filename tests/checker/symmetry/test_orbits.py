@@ -198,10 +198,21 @@ SHIFTING = Plan(
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(SHIFTING)
 @given(plans())
 def test_nothing_is_lost_by_symmetry_on_random_protocols(plan: Plan) -> None:
+    assert_nothing_is_lost(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_nothing_is_lost_by_symmetry_on_many_random_protocols(plan: Plan) -> None:
+    assert_nothing_is_lost(plan)
+
+
+def assert_nothing_is_lost(plan: Plan) -> None:
     plain = symmetric(question_of(plan), plan)
     try:
         replace(plain, is_symmetric=True).refuse_asymmetry()
@@ -219,6 +230,7 @@ def symmetric(question: Question, plan: Plan) -> Question:
     return Question(protocol.instantiate({}), question.properties)
 
 
+@pytest.mark.slow
 def test_the_shifting_example_is_reduced_and_breaks_both_its_properties() -> None:
     space, results = assert_reduced(symmetric(question_of(SHIFTING), SHIFTING), 20_000)
     assert results[0].distinct_states * 2 < len(space.level_of)

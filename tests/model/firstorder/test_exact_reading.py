@@ -214,9 +214,20 @@ def test_what_is_beyond_an_array_or_of_nothing_is_read_as_an_instance_reads_it(s
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(plans())
 def test_a_random_protocol_is_read_as_it_is_or_refused(plan: Plan) -> None:
+    assert_read_or_refused(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_many_random_protocols_are_read_as_they_are_or_refused(plan: Plan) -> None:
+    assert_read_or_refused(plan)
+
+
+def assert_read_or_refused(plan: Plan) -> None:
     made = protocol_of(plan)
     try:
         read, refusal = Reading(made, is_exact=True), ""
