@@ -102,7 +102,6 @@ TOYS = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOYS)
 def test_the_browser_answers_as_the_native_search(name: str, answered: Answers) -> None:

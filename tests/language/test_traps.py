@@ -173,7 +173,6 @@ def test_the_order_of_a_set_is_refused_whatever_the_seed_of_hashes(seed: str, tm
     assert done.returncode == 151
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_shipped_protocol_is_the_same_when_it_is_traced_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

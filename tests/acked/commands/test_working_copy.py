@@ -40,7 +40,6 @@ def answer(name: str, folder: Path = Path()) -> Result:
     return search(Question(instance, promises), Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "origin", [pytest.param(name, marks=pytest.mark.long) if name == "transactions" else name for name in sorted(PROTOCOLS)]

@@ -81,7 +81,6 @@ def test_a_change_of_a_rule_takes_its_answers_out_of_use_and_no_others(
     assert ships.get(HOLDS) == shippable(answers[HOLDS])
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("change", ["edited", "cut", "empty", "absent"])
 def test_a_damaged_file_is_not_used_and_said(answers: dict[Task, Outcome], tmp_path: Path, change: str) -> None:

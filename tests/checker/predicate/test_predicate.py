@@ -334,7 +334,6 @@ def test_signs_of_this_language_are_none_of_another(instance: Instance, text: st
     assert slip_in(text) is None
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", [*PROTOCOLS.values(), counters(2, 3), traveller()], ids=lambda item: item.name)
 def test_the_example_is_a_predicate_of_the_protocol(protocol: Protocol) -> None:

@@ -421,7 +421,6 @@ def test_a_lasso_is_replayed() -> None:
     assert replayed.run.states[3] == replayed.run.states[-1]
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "edit", "said_of_it"),

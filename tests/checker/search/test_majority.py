@@ -144,7 +144,6 @@ BROKEN: list[tuple[str, str, Clause, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(("promise", "clause", "other"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 def test_a_promise_breaks_without_the_clause_that_it_rests_on(promise: str, clause: Clause, other: dict[str, Any]) -> None:

@@ -260,7 +260,6 @@ def test_partition_which_begins_with_broker_0_as_leader_loses_nothing() -> None:
     assert results[0].distinct_states < len(space.level_of)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, protocol in PROTOCOLS.items() if protocol.symmetric])
 def test_every_shipped_property_and_its_probe_is_symmetric(name: str) -> None:
