@@ -94,7 +94,7 @@ test-brokers: bytecode
 	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/reports/shell tests/cluster/playing $(PYTEST_ARGS)
 
 test-fast: bytecode
-	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist worksteal $(PYTEST_ARGS)
 
 bench: bytecode
 	@$(BIN)/python benchmarks/local.py

@@ -165,6 +165,7 @@ def test_a_walk_finds_the_same_loss_every_time() -> None:
 # -- what is known -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [loss for loss in read_losses(KNOWN_FILE) if loss.specs], ids=lambda row: row.id)
 def test_what_a_known_loss_is_told_by_prevents_the_traces_of_its_specs(loss: KnownLoss) -> None:
@@ -191,6 +192,7 @@ def test_a_setting_prevents_the_trace_that_it_prevents_and_no_other() -> None:
     assert not Mend({"unclean_election": 0, "min_insync_replicas": 2}).prevents(found)
 
 
+@pytest.mark.slow
 def test_an_event_is_barred_only_where_it_happens() -> None:
     found = replayed("claims/replication-instead-of-flush-and-kills-4-1")
     last_known = Bar("ElectLeader", "controller.isr == {} and controller.elr == {}")

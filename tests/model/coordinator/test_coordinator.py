@@ -83,6 +83,7 @@ LARGER = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: str(item)[6:-1]
@@ -101,6 +102,7 @@ def test_the_enumeration_is_asked_about_every_rule_every_client_and_every_failur
     assert {item.name for item in (*CLIENTS, *CIRCUMSTANCES, *RULES) if len({has[item.name] for has in asked}) == 1} == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [QUICK[0], QUICK[1], QUICK[3], QUICK[5]], ids=lambda item: str(item)[6:-1])
 def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:
