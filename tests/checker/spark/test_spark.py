@@ -123,6 +123,8 @@ KINDS = {
     "kafka19975-bug": (2, 2),
     "kip890-no-add-fix": (7, 2),
     "txn-zombie-3-5": (7, 1),  # A violated property of steps.
+    "kafka20634-bug": (2, 1),
+    "uncommitted-decision-bug": (2, 2),
     "compaction": (7, 2),
     "unmapped-tombstone-bug": (2, 2),
     "share": (2, 2),

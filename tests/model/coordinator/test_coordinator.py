@@ -68,12 +68,14 @@ QUICK = [
     Rules(rebalances=1, commits=1, asks=True),
     Rules(asks=True, listens_as_leader=False),
     Rules(expiry=True, keeps_default_timestamps=False, commits=1),
+    Rules(transactions=True, commits=1),
 ]
 LARGER = [
     Rules(max_epoch=3, duties_in_order=False, queues_requests=False, commits=1),
     Rules(expiry=True, spares_rebalancing=False, commits=1),
     Rules(expiry=True),
     Rules(transactions=True, asks=True),
+    Rules(transactions=True, shrinks=True),
     Rules(transactions=True, records=4, applies_markers_first=False),
     Rules(transactions=True, rebalances=1, records=4, commits=1, listens_as_leader=False),
     Rules(max_epoch=3, own_load_only=False),
