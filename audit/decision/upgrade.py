@@ -323,7 +323,7 @@ def _mixtures(rules: Rules) -> tuple[Rules, ...]:
     return tuple({name: rules[name] for name in names} for count in counts for names in combinations(rules, count))
 
 
-# -- what groups and the cleaner change --------------------------------------------------------------------------------------
+# -- what groups and the cleaner change -----------------------------------------------------------------------------------
 
 _OF_GROUPS = frozenset({keys.OFFSETS_FACTOR, keys.OFFSETS_ACKS, keys.OFFSETS_RETENTION, keys.GROUP_PROTOCOL})
 _OF_SHARE_GROUPS = frozenset({keys.SHARE_FACTOR, keys.SHARE_MIN_ISR, keys.SHARE_RESET})
@@ -378,9 +378,7 @@ def _gallery(part: Part) -> list[tuple[Spec, dict[str, int]]]:
     ]
 
 
-def _task_of_bug(
-    part: Part, spec: Spec, lacks: Mapping[str, int], release: Release, max_states: int
-) -> Task | None:
+def _task_of_bug(part: Part, spec: Spec, lacks: Mapping[str, int], release: Release, max_states: int) -> Task | None:
     """Whether it can happen under the rules of a release, at the sizes and with the faults of its spec.
 
     None where the release has no such part, and where it has what mends the bug: then another breaks the promise, if any.
