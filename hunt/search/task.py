@@ -147,9 +147,7 @@ class HuntProcess:
                 yield replace(playable, is_symmetric=question.is_symmetric), effort.walks // 2
         yield question, effort.walks // (1 + effort.is_playable)
 
-    def _loss(
-        self, question: Question, promise: Property, run: Run, is_shortest: bool, bars: Sequence[Bar]
-    ) -> Loss:
+    def _loss(self, question: Question, promise: Property, run: Run, is_shortest: bool, bars: Sequence[Bar]) -> Loss:
         asked = Question(question.instance, (promise,), is_symmetric=question.is_symmetric)
         found = reduce_settings(Replayed(asked, run, self._tracings))
         known = self._explained(found)
