@@ -116,7 +116,7 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     for action in protocol.actions:
         if not labels.get(action.name):
             tried = (taken, [*_configurations(protocol)])
-            turned = chain.from_iterable(_turn(protocol, some, number) for some in tried for number in (1, 2))
+            turned = chain.from_iterable(_turn(protocol, some, number) for number in (1, 2) for some in tried)
             for constants in turned:
                 if not _has(protocol, constants, action):
                     continue
