@@ -140,9 +140,9 @@ class _Writing:
             if self._wanted.sql is not None:
                 kept = self._session.read.schema(states.schema).parquet(self._folder.child("states")).select("id")
                 # A step may lead to a level that is not chosen, whose states are nowhere but in the run.
-                everywhere = chosen_levels(self._run, None)
-                is_whole = [*self._levels] == [*everywhere]
-                reached = kept if is_whole else self._rows("states", everywhere).where(self._wanted.sql).select("id")
+                reached = kept
+                if self._wanted.levels is not None:
+                    reached = self._rows("states", chosen_levels(self._run, None)).where(self._wanted.sql).select("id")
                 for end, ids in (("source", kept), ("target", reached)):
                     steps = steps.join(ids, steps[end] == ids["id"], "left_semi")
             moves = self._write(steps, "transitions")
