@@ -5,7 +5,8 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 
 # One more than there are cores: tests of Spark, of a browser and of processes that are killed wait most of their time.
-PROCESSES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PROCESSES ?= $(shell echo $$(($(CORES) + 1)))
 
 # 36 of 538 specs have seven tenths of all states: a promise is asked of other constants, too, or of the row's other variants.
 # Of three rows the smallest that is as it should be, or the bug, has more; the first of them is the latest of three others, too.
@@ -93,6 +94,8 @@ test-real: bytecode
 test-brokers: bytecode
 	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/reports/shell tests/cluster/playing $(PYTEST_ARGS)
 
+# Hardly one of these waits for anything.
+test-fast: PROCESSES := $(CORES)
 test-fast: bytecode
 	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
 

@@ -64,8 +64,8 @@ def aborted_offsets_are_unused(s: State) -> Bool:
 
 
 @promise(
-    "a member whose partition was given to another cannot commit any more: no partition has two owners that both may",
-    "KIP-848; ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH",
+    "a member whose partition was given to another cannot commit under its former generation",
+    "KIP-848; ILLEGAL_GENERATION, STALE_MEMBER_EPOCH",
     _SINCE,
     lacks=lambda has: "" if has["rebalances"] else "the group never rebalances; set rebalances",
 )

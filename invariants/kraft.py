@@ -13,7 +13,7 @@ from acked.model.kraft.common import counts, disk_of, is_majority, is_no_newer, 
 from acked.model.kraft.replicating import takes_up, wants_snapshot
 from acked.model.kraft.settings import dismisses, records, redirects, snapshots, upgrades
 from acked.model.kraft.state import Entry, EntryId, Offset, Server, State
-from acked.model.language.quantify import count, every, implies, some, truth
+from acked.model.language.quantify import count, every, implies, some, those, truth
 from acked.model.language.storage.views import LogView
 from acked.model.language.values import Bool
 
@@ -90,7 +90,7 @@ def controllers_act_as_one(before: State, after: State) -> Bool:
     def decides(r: Server) -> Bool:
         return after.server[r].leads & (after.server[r].hw == after.committed.end) & _holds_committed(after, r)
 
-    return implies(after.committed.end > before.committed.end, some(Server, decides))
+    return implies(after.committed.end > before.committed.end, lambda: some(Server, decides))
 
 
 @promise(
@@ -172,24 +172,32 @@ def removed_voters_decide_nothing(before: State, after: State) -> Bool:
     """
 
     def has_majority(r: Server, is_behind: Callable[[Server], Bool]) -> Bool:
-        return is_majority(count(Server, lambda v: counts(after, r, v) & is_behind(v)), voters_of(after, r))
+        voters = voters_of(after, r)
+        return is_majority(count(Server, lambda v: counts(after, r, v, voters) & is_behind(v)), voters)
 
     def knows_voters(r: Server) -> Bool:
-        return every(EntryId, lambda e: implies((e >= records) & _has(before.committed, e), _has(after.log[r], e)))
+        def knows(change: EntryId) -> Bool:
+            return implies(_has(before.committed, change), _has(after.log[r], change))
+
+        return every(EntryId, lambda e: implies(e >= records, lambda: knows(e)))
 
     def voted(v: Server, leader: Server) -> Bool:
         return (after.server[v].epoch == after.server[leader].epoch) & (after.server[v].bond == leader)
 
     def may_lead(r: Server) -> Bool:
         is_elected = after.server[r].leads & ~before.server[r].leads
-        return implies(is_elected, knows_voters(r) & has_majority(r, lambda v: voted(v, r)))
+        return implies(is_elected, lambda: knows_voters(r) & has_majority(r, lambda v: voted(v, r)))
 
-    def may_commit(r: Server) -> Bool:
-        commits = after.server[r].leads & (after.server[r].hw == after.committed.end)
-        return commits & knows_voters(r) & has_majority(r, lambda v: _holds_committed(after, v))
+    def decided_well() -> Bool:
+        holders = those(Server, lambda v: _holds_committed(after, v))
 
-    is_decided = after.committed.end > before.committed.end
-    return every(Server, may_lead) & implies(is_decided, some(Server, may_commit))
+        def may_commit(r: Server) -> Bool:
+            commits = after.server[r].leads & (after.server[r].hw == after.committed.end)
+            return commits & knows_voters(r) & has_majority(r, holders.contains)
+
+        return some(Server, may_commit)
+
+    return every(Server, may_lead) & implies(after.committed.end > before.committed.end, decided_well)
 
 
 @promise(
@@ -208,9 +216,9 @@ def nobody_joins_twice(before: State, after: State) -> Bool:
 
     def stays(r: Server, v: Server) -> Bool:
         is_kept = voters_of(before, r).contains(v) & voters_of(after, r).contains(v)
-        return implies(is_written(r) & is_kept, disk_of(before, r, v) == disk_of(after, r, v))
+        return implies(is_kept, disk_of(before, r, v) == disk_of(after, r, v))
 
-    return every_two(Server, Server, stays)
+    return every(Server, lambda r: implies(is_written(r), lambda: every(Server, lambda v: stays(r, v))))
 
 
 @promise(

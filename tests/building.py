@@ -79,14 +79,18 @@ def environment_with(target: Path, *install: str | Path) -> Path:
 
 def environment_with_the_wheel(factory: pytest.TempPathFactory) -> Path:
     """The Python of a clean environment that holds the wheel, for whatever leaves it as it is."""
-    wheel = archives_of_the_checkout(factory).wheel
+    return shared_environment_with(factory, "clean", archives_of_the_checkout(factory).wheel)
+
+
+def shared_environment_with(factory: pytest.TempPathFactory, name: str, *install: str | Path) -> Path:
+    """As `environment_with`, once for all processes of the session."""
 
     def make(folder: Path) -> None:
-        home = folder.with_name("clean")  # Its scripts name their place, so it is made where it stays.
+        home = folder.with_name(name)  # Its scripts name their place, so it is made where it stays.
         home.mkdir()
-        environment_with(home, wheel)
+        environment_with(home, *install)
 
-    return made_once(factory, "environment", make).with_name("clean") / "environment" / "bin" / "python"
+    return made_once(factory, f"environment-{name}", make).with_name(name) / "environment" / "bin" / "python"
 
 
 def reachable(wanted: list[Requirement]) -> set[str]:

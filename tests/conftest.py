@@ -11,7 +11,7 @@ import gc
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache as once
 from pathlib import Path
@@ -92,16 +92,32 @@ MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
 LONGEST = 1.0
-"""Processor seconds that no test without such a mark may take. What takes half a second is marked, but machines differ."""
+"""Processor seconds that no test without such a mark may take. What takes a fifth of one is marked, but machines differ."""
 
 TOOK_LONG = pytest.StashKey[bool]()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that."""
+    leave_to_the_long_run(items)
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
+
+
+def leave_to_the_long_run(items: Iterable[pytest.Item]) -> None:
+    """Of slow cases that are alike `make test` asks as many as the mark `sampled` says, evenly drawn; the others are long."""
+    alike: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark and item.get_closest_marker("slow") and not item.get_closest_marker("long"):
+            alike.setdefault((item.nodeid.partition("[")[0], *mark.args), []).append(item)
+    for (_, wanted), cases in alike.items():
+        drawn = {at * len(cases) // wanted for at in range(wanted)}
+        for at, item in enumerate(cases):
+            if at not in drawn:
+                item.add_marker(pytest.mark.long)
 
 
 def pytest_collection_finish() -> None:

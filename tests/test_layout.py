@@ -8,12 +8,14 @@ import subprocess
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import grimp
 import pytest
 
 from acked.base.files import ROOMS
 from acked.model.catalogue import PROTOCOLS
+from tests.conftest import leave_to_the_long_run
 from tests.places import CHECKOUT
 from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
 
@@ -188,3 +190,26 @@ def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
     script = [line for line in (CHECKOUT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("make ")]
     assert script == ["make lint", "make test", "make test-brokers"]
     assert [command for command in script if command not in readme] == []
+
+
+class Case:
+    """As much of a test as is looked at when some are left to the long run."""
+
+    def __init__(self, name: str, *marks: pytest.Mark) -> None:
+        self.nodeid, self.marks = name, {mark.name: mark for mark in marks}
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.marks.get(name)
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks[mark.name] = mark.mark
+
+
+def test_of_slow_cases_that_are_alike_some_are_asked_evenly_drawn_and_all_others_are_long() -> None:
+    slow, sampled = pytest.mark.slow.mark, pytest.mark.sampled(3).mark
+    alike = [Case(f"a.py::test[{at}]", slow, sampled) for at in range(7)]
+    few = [Case(f"b.py::test[{at}]", slow, sampled) for at in range(2)]
+    others = [Case("c.py::test[0]", sampled), Case("c.py::test[1]", slow)]
+    leave_to_the_long_run(cast(list[pytest.Item], [*alike, *few, *others]))
+    assert [at for at, case in enumerate(alike) if "long" not in case.marks] == [0, 2, 4]
+    assert not any("long" in case.marks for case in (*few, *others))

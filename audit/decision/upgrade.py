@@ -39,6 +39,8 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.compaction.protocol import compaction
 from acked.model.compaction.versions import HISTORY as COMPACTION_HISTORY
+from acked.model.coordinator.protocol import coordinator
+from acked.model.coordinator.versions import HISTORY as COORDINATOR_HISTORY
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules import settings
@@ -152,6 +154,7 @@ class UpgradeAnswer:
 class Part(Enum):
     """What a cluster may use besides, in words."""
 
+    GROUPS = "consumer groups"
     CLEANER = "log cleaner"
     SHARE_GROUPS = "share groups"
 
@@ -320,11 +323,13 @@ def _mixtures(rules: Rules) -> tuple[Rules, ...]:
     return tuple({name: rules[name] for name in names} for count in counts for names in combinations(rules, count))
 
 
-# -- what the cleaner and share groups change -----------------------------------------------------------------------------
+# -- what groups and the cleaner change -----------------------------------------------------------------------------------
 
+_OF_GROUPS = frozenset({keys.OFFSETS_FACTOR, keys.OFFSETS_ACKS, keys.OFFSETS_RETENTION, keys.GROUP_PROTOCOL})
 _OF_SHARE_GROUPS = frozenset({keys.SHARE_FACTOR, keys.SHARE_MIN_ISR, keys.SHARE_RESET})
 
 _PARTS: Mapping[Part, tuple[Protocol, History, str]] = {
+    Part.GROUPS: (coordinator, COORDINATOR_HISTORY, COORDINATOR_HISTORY.versions[0]),
     Part.CLEANER: (compaction, COMPACTION_HISTORY, COMPACTION_HISTORY.versions[0]),
     Part.SHARE_GROUPS: (share, SHARE_HISTORY, "4.0"),  # What 3.9 has of them nothing calls.
 }
@@ -332,11 +337,13 @@ _PARTS: Mapping[Part, tuple[Protocol, History, str]] = {
 
 
 def parts_of(kept: Iterable[SettingEntry]) -> tuple[Part, ...]:
-    """The parts that settings show to be used: cleanup.policy=compact, share in the rebalance protocols, share.…"""
+    """The parts that settings show to be used: offsets.…, cleanup.policy=compact, share in rebalance protocols, share.…"""
     said = [(entry.key, {word.strip() for word in entry.value.lower().split(",")}) for entry in kept]
+    groups = any(key in _OF_GROUPS for key, _ in said)
     compacts = any(key in (keys.CLEANUP, keys.BROKER_CLEANUP) and "compact" in words for key, words in said)
     shares = any(key in _OF_SHARE_GROUPS or (key == keys.REBALANCE_PROTOCOLS and "share" in words) for key, words in said)
-    return tuple(part for part, is_used in ((Part.CLEANER, compacts), (Part.SHARE_GROUPS, shares)) if is_used)
+    used = {Part.GROUPS: groups, Part.CLEANER: compacts, Part.SHARE_GROUPS: shares}
+    return tuple(part for part, is_used in used.items() if is_used)
 
 
 def _bugs(
@@ -344,9 +351,9 @@ def _bugs(
 ) -> tuple[KnownBug, ...]:
     """The rows of the gallery that can happen under the rules of one of the releases."""
     asked = [
-        (part, spec, [_task_of_bug(part, spec, release, max_states) for release in (source, target)])
+        (part, spec, [_task_of_bug(part, spec, lacks, release, max_states) for release in (source, target)])
         for part in parts
-        for spec in _gallery(part)
+        for spec, lacks in _gallery(part)
     ]
     searches.decide(task for _, _, tasks in asked for task in tasks)
 
@@ -357,24 +364,30 @@ def _bugs(
     return tuple(bug for bug in found if {bug.before, bug.after} != {AuditVerdict.NO})
 
 
-def _gallery(part: Part) -> list[Spec]:
-    """The bugs of a part, by their rows. A file names its protocol at its top, so that no other is read as a spec."""
+def _gallery(part: Part) -> list[tuple[Spec, dict[str, int]]]:
+    """The bugs of a part, by their rows, each with what its fix has otherwise. A file names its protocol at its top."""
     line = f'protocol = "{_PARTS[part][0].name}"'
     files = (bundled_specs() / "gallery").glob("*.toml")
     about = [file for file in files if line in read_text(file, "spec file").splitlines()]
-    specs = [load_spec(path) for file in about for path in specs_in(file)]
-    bugs = [(spec.gallery.row, spec) for spec in specs if spec.gallery is not None and spec.gallery.role == "bug"]
-    return [spec for _, spec in sorted(bugs, key=lambda bug: bug[0])]
+    specs = {spec.name: spec for file in about for spec in map(load_spec, specs_in(file))}
+    bugs = [(spec.gallery.row, spec) for spec in specs.values() if spec.gallery is not None and spec.gallery.role == "bug"]
+    fixed = {spec.name: specs[spec.name.removesuffix("bug") + "fix"].constants for _, spec in bugs}
+    return [
+        (spec, {name: value for name, value in spec.constants.items() if fixed[spec.name][name] != value})
+        for _, spec in sorted(bugs, key=lambda bug: bug[0])
+    ]
 
 
-def _task_of_bug(part: Part, spec: Spec, release: Release, max_states: int) -> Task | None:
+def _task_of_bug(part: Part, spec: Spec, lacks: Mapping[str, int], release: Release, max_states: int) -> Task | None:
     """Whether it can happen under the rules of a release, at the sizes and with the faults of its spec.
 
-    None where the release has no such part.
+    None where the release has no such part, and where it has what mends the bug: then another breaks the promise, if any.
     """
     protocol, history, since = _PARTS[part]
     if not release.since(since):
         return None
     rules = {name: item.value for name, item in history.settings(release.newest_of(history.versions)).items()}
+    if any(rules.get(name, value) != value for name, value in lacks.items()):
+        return None
     text = QuestionText(protocol.name, tuple(protocol.bind({**spec.constants, **rules}).items()), spec.asked.properties)
     return Task(text, max_states=max_states)

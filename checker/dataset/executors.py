@@ -122,12 +122,11 @@ class _Writing:
         self._reading, self._question, self._run = reading, question, run
         self._folder, self._wanted, self._observer = folder, wanted, observer
         self._levels = chosen_levels(run, wanted.levels)
-        self._parts = parts_of(run, self._levels)
 
     def run(self) -> Written:
         from pyspark.errors import AnalysisException, ParseException
 
-        states = self._rows("states")
+        states = self._rows("states", self._levels)
         if self._wanted.sql is not None:
             try:
                 states = states.where(self._wanted.sql)
@@ -137,11 +136,15 @@ class _Writing:
         count = self._write(states, "states")
         moves = None
         if self._wanted.transitions:
-            steps = self._rows("transitions")
+            steps = self._rows("transitions", self._levels)
             if self._wanted.sql is not None:
                 kept = self._session.read.schema(states.schema).parquet(self._folder.child("states")).select("id")
-                for end in ("source", "target"):
-                    steps = steps.join(kept, steps[end] == kept["id"], "left_semi")
+                # A step may lead to a level that is not chosen, whose states are nowhere but in the run.
+                reached = kept
+                if self._wanted.levels is not None:
+                    reached = self._rows("states", chosen_levels(self._run, None)).where(self._wanted.sql).select("id")
+                for end, ids in (("source", kept), ("target", reached)):
+                    steps = steps.join(ids, steps[end] == ids["id"], "left_semi")
             moves = self._write(steps, "transitions")
         with tempfile.TemporaryDirectory(prefix="acked-tables-") as place:
             where, tables = self._wanted.where or self._wanted.sql, Path(place)
@@ -150,14 +153,14 @@ class _Writing:
                 self._folder.put(tables / name, name)
         return Written(count, moves or 0, len(self._levels))
 
-    def _rows(self, table: str) -> Any:
-        """A table of the run as a DataFrame, which is computed where and when it is read."""
+    def _rows(self, table: str, levels: Sequence[int]) -> Any:
+        """A table of some levels of the run as a DataFrame, which is computed where and when it is read."""
         from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
         from pyspark.sql.pandas.types import from_arrow_schema
 
         # Classes of a function travel by value, and bytes need no module of ours.
         schema = from_arrow_schema(Rows(self._question).batch(table, 1, _no_states(self._question)).schema)
-        parts = [pickle.dumps(part) for part in self._parts]
+        parts = [pickle.dumps(part) for part in parts_of(self._run, levels)]
         payload = pickle.dumps((self._reading, table), pickle.HIGHEST_PROTOCOL)
         read = remote("acked.checker.dataset.executors:read_rows", payload)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.hunt.known.mend import Replayed
+from acked.hunt.known.mend import Bar, Replayed, bar_events
 from acked.model.coordinator.protocol import coordinator
 from acked.model.coordinator.settings import brokers, min_isr
 from acked.model.formulas.errors import DomainOverflow, ModelError
@@ -71,10 +71,11 @@ def _more(name: str, most: str) -> Safer:
     return lambda constants: [{name: least} for least in range(constants[most], constants[name], -1)]
 
 
-def shortest(found: Replayed, memory: int) -> tuple[Replayed, bool]:
-    """The shortest run under the same constants, and whether it is known to be the shortest."""
+def shortest(found: Replayed, memory: int, bars: Sequence[Bar]) -> tuple[Replayed, bool]:
+    """The shortest run under the same constants in which nothing barred happens, and whether it is known to be that."""
     instance = found.question.instance
     whole = instance.protocol.instantiate(instance.constants, instance.dropped, found.tracings)
+    bar_events(whole, bars)
     question = Question(whole, found.question.properties, is_symmetric=found.question.is_symmetric)
     bounds = Bounds(1, memory, len(found.run.states), SHORTENED_WITHIN)
     try:

@@ -112,7 +112,7 @@ class HuntProcess:
         question = barred(task, self._tracings)
         bounds = Bounds(1, self._memory, None, task.effort.states)
         result = search(question, bounds, StopPolicy.UNTIL_DECIDED, _Throttled(tell))
-        losses = [self._loss(question, item.property, item.run, True) for item in result.violations]
+        losses = [self._loss(question, item.property, item.run, True, task.bars) for item in result.violations]
         broken = {item.property.name for item in result.violations}
         is_decided = result.stopped is StopReason.COMPLETE or len(broken) == len(question.properties)
         taken = {name: count.enabled for name, count in result.actions.items()}
@@ -127,7 +127,7 @@ class HuntProcess:
                     break
                 broken.add(found.violation.property.name)
                 run = _with_actions_of(question, found.violation.run)
-                losses.append(self._loss(question, found.violation.property, run, False))
+                losses.append(self._loss(question, found.violation.property, run, False, task.bars))
         return HuntAnswer(is_decided, result.distinct_states, walks, steps, 0.0, tuple(losses), taken)
 
     def _walked(self, question: Question, task: HuntTask) -> Iterator[tuple[Question, int]]:
@@ -147,12 +147,12 @@ class HuntProcess:
                 yield replace(playable, is_symmetric=question.is_symmetric), effort.walks // 2
         yield question, effort.walks // (1 + effort.is_playable)
 
-    def _loss(self, question: Question, promise: Property, run: Run, is_shortest: bool) -> Loss:
+    def _loss(self, question: Question, promise: Property, run: Run, is_shortest: bool, bars: Sequence[Bar]) -> Loss:
         asked = Question(question.instance, (promise,), is_symmetric=question.is_symmetric)
         found = reduce_settings(Replayed(asked, run, self._tracings))
         known = self._explained(found)
         if not is_shortest and not (known and not known[0].is_open):  # What is documented need not be told in full.
-            found, is_shortest = shortest(found, self._memory)
+            found, is_shortest = shortest(found, self._memory, bars)
             found = reduce_settings(found)
             known = self._explained(found)
         constants = tuple(found.question.instance.constants.items())

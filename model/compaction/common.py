@@ -6,6 +6,7 @@ from acked.model.compaction.settings import lags, transactions
 from acked.model.compaction.state import ABORT, COMMIT, GONE, TOMBSTONE, VALUE, WHOLE, Batch, Offset, Producer, State
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, greatest, least, smaller, some, truth
+from acked.model.language.state import remembered
 from acked.model.language.telling import Role
 from acked.model.language.values import Bool
 
@@ -30,6 +31,7 @@ def greater(a: Offset, b: Offset) -> Offset:
 # -- segments ---------------------------------------------------------------------------------------------------------
 
 
+@remembered
 def segment_of(s: State, o: Offset) -> Offset:
     """Where the segment begins that an offset is in (`LogSegments.floorSegment`)."""
     return greatest(Offset, lambda b: s.base[b] & (b <= o))
@@ -63,6 +65,7 @@ def is_transactional(batch: Batch) -> Bool:
     return batch.producer.is_some if transactions.on else truth(False)
 
 
+@remembered
 def ends_at(s: State, m: Offset, o: Offset) -> Bool:
     """The marker at `m` ends the transaction of the record at `o`, as it was written."""
     log, producer = s.log, s.log.at(o).producer
@@ -76,11 +79,13 @@ def ends_at(s: State, m: Offset, o: Offset) -> Bool:
     return ends & ~some(Offset, comes_before)
 
 
+@remembered
 def ended_as(s: State, o: Offset, kind: str) -> Bool:
     """The transaction of the record at `o` was ended by such a marker."""
     return some(Offset, lambda m: ends_at(s, m, o) & (s.log.at(m).kind == kind))
 
 
+@remembered
 def is_open(s: State, o: Offset) -> Bool:
     """The record at `o` is in a transaction that is not decided."""
     if not transactions.on:
@@ -90,6 +95,7 @@ def is_open(s: State, o: Offset) -> Bool:
     return is_it & ~ended_as(s, o, COMMIT) & ~ended_as(s, o, ABORT)
 
 
+@remembered
 def is_aborted(s: State, o: Offset) -> Bool:
     """There was a record at `o` in a transaction that was aborted."""
     if not transactions.on:
@@ -98,6 +104,7 @@ def is_aborted(s: State, o: Offset) -> Bool:
     return s.log.has(o) & is_data(batch) & is_transactional(batch) & ended_as(s, o, ABORT)
 
 
+@remembered
 def is_committed(s: State, o: Offset) -> Bool:
     """There was a record at `o`, in a transaction that was committed or in none."""
     return s.log.has(o) & is_data(s.log.at(o)) & ~is_open(s, o) & ~is_aborted(s, o)
@@ -122,6 +129,7 @@ def last_stable_offset(s: State) -> Offset:
     return smaller(hw, greater(first_unstable_offset(s), s.start))
 
 
+@remembered
 def first_unstable_offset(s: State) -> Offset:
     """Where the first transaction began that is open, or whose marker is not replicated; the end where there is none."""
     hw, log = high_watermark(s), s.log

@@ -9,10 +9,12 @@ from acked.model.coordinator.common import (
     CONSUMER,
     PRODUCER,
     begin_load,
+    has_caught_up,
     has_enough,
     is_asked,
     is_in_sync,
     leads,
+    leads_newest,
     newest_offsets,
     record,
     require_writes,
@@ -28,7 +30,6 @@ from acked.model.coordinator.settings import (
     holds_back,
     keeps_default_timestamps,
     rebalances,
-    refuses_few,
     some_rebalances,
     spares_rebalancing,
     transactions,
@@ -55,7 +56,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, named, some, truth
+from acked.model.language.quantify import every, implies, ite, named, some, truth
 from acked.model.language.telling import Telling, Tells
 from acked.model.language.values import Bool
 
@@ -205,14 +206,18 @@ def _has_marker(s: State, broker: Broker) -> Bool:
     when=lambda: transactions.on, actor="broker",
 )
 def answer_marker(s: State, broker: Broker) -> None:
-    """A marker that finds nothing pending changes nothing (`replayEndTransactionMarker`)."""
+    """A marker that finds nothing pending changes nothing (`replayEndTransactionMarker`), and is not in the log here.
+
+    It is written all the same, and answered once every replica in sync has it (`CoordinatorContext.completeTransaction`).
+    """
     mine = s.broker[broker]
     require("it is decided", (s.txn == COMMITTING) | (s.txn == ABORTING))
     require_writes(s, broker)
     require("nothing is pending", newest_offsets(s, broker).pending != s.txn_commit)
     require("all of it is committed", mine.committed == mine.written)
-    if refuses_few.on:
-        require("as many are in sync as must be", has_enough(s))
+    require("it is the newest leader", leads_newest(s, broker))
+    require("as many are in sync as must be", has_enough(s))
+    require("they have all that it has", every(Broker, lambda r: implies(s.isr.contains(r), has_caught_up(s, r, broker))))
     end_txn(s, truth(True))
 
 

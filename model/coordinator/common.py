@@ -75,6 +75,12 @@ def agreement(s: State, a: Broker, b: Broker) -> Offset:
     return greatest(Offset, lambda o: agree_until(s, a, b, o))
 
 
+def has_caught_up(s: State, r: Broker, leader: Broker) -> Bool:
+    """The replica knows the newest epoch, and its log is the leader's."""
+    end = s.log[leader].end
+    return (s.broker[r].epoch == s.epoch) & (s.log[r].end == end) & agree_until(s, r, leader, end)
+
+
 def has_enough(s: State) -> Bool:
     """As many replicas are in sync as min.insync.replicas asks for (`Partition.isUnderMinIsr`)."""
     return s.isr.size >= min(min_isr.value, brokers.value)

@@ -6,7 +6,15 @@ clean leader is one of these; what is above may be lost. What is left out, and w
 
 from __future__ import annotations
 
-from acked.model.coordinator.common import agree_until, agreement, clear_coordinator, has_enough, leads, leads_newest
+from acked.model.coordinator.common import (
+    agree_until,
+    agreement,
+    clear_coordinator,
+    has_caught_up,
+    has_enough,
+    leads,
+    leads_newest,
+)
 from acked.model.coordinator.settings import max_epoch, shrinks, some_disks, strict_min_isr, unclean
 from acked.model.coordinator.state import ABSENT, Broker, Epoch, Offset, State
 from acked.model.language.action import action, require
@@ -155,9 +163,7 @@ def expand(s: State, leader: Broker, broker: Broker) -> None:
     """A leader has a follower added that has caught up (`Partition.maybeExpandIsr`)."""
     require("leads the newest epoch", leads_newest(s, leader))
     require("is not in sync", ~s.isr.contains(broker))
-    require("knows the epoch", s.broker[broker].epoch == s.epoch)
-    end = s.log[leader].end
-    require("has caught up", (s.log[broker].end == end) & agree_until(s, broker, leader, end))
+    require("has caught up", has_caught_up(s, broker, leader))
     s.isr = s.isr.add(broker)
 
 

@@ -71,9 +71,12 @@ def disk_of(s: State, r: Server, voter: Server) -> Disk:
     return _of_newest(s, r, first, lambda newest: newest.disk[voter])
 
 
-def counts(s: State, r: Server, voter: Server) -> Bool:
-    """The other is a voter as a server has it, with the disk that it has now; by its id alone with kraft.version 0."""
-    is_member = voters_of(s, r).contains(voter)
+def counts(s: State, r: Server, voter: Server, voters: SetValue[Server] | None = None) -> Bool:
+    """The other is a voter as a server has it, with the disk that it has now; by its id alone with kraft.version 0.
+
+    `voters` are those that the server has, if they are at hand: looking for them again is what takes long.
+    """
+    is_member = (voters_of(s, r) if voters is None else voters).contains(voter)
     if not keeps_directories.on:
         return is_member
     is_meant = disk_of(s, r, voter) == s.server[voter].disk

@@ -46,7 +46,7 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
     require("votes for itself", voters.contains(candidate))
     require("votes of voters", every(voters, lambda v: electorate.contains(v)))
     require("votes of a majority", is_majority(voters.size, electorate) & ~is_majority(voters.size - 1, electorate))
-    require("voters have the disks that are meant", every(voters, lambda v: counts(s, candidate, v)))
+    require("voters have the disks that are meant", every(voters, lambda v: counts(s, candidate, v, electorate)))
     require("voters know no newer epoch", every(voters, lambda v: s.server[v].epoch <= epoch))
     require("voters are free in the epoch", every(voters, lambda v: is_free(s, v, candidate, epoch)))
     require(

@@ -224,8 +224,7 @@ class Instance:
         self.protocol = protocol
         self.constants = constants
         self.schema = Schema(protocol.state, constants)
-        # What others have traced is whole: no clause of it is left out.
-        self._common = None if tracings is None or drop else tracings.common_of(protocol, self.schema)
+        self._common = None if tracings is None else tracings.common_of(protocol, self.schema)
         self._kinds = () if self._common is None else self._common.kinds(self.schema)
         self.pool = Pool() if self._common is None else self._common.pool
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
@@ -357,7 +356,8 @@ class Instance:
         def trace(ground: Ground) -> Effect:
             return self._tracer.effect(item, codes, ground, is_watched, is_whole)
 
-        common = None if is_again else self._common
+        # What others have traced is whole: no clause of it is left out.
+        common = None if is_again or any(name == item.name for name, _ in self.dropped) else self._common
         return trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
 
     def _action_instance(self, item: Action, effect: Effect, codes: Mapping[str, int]) -> ActionInstance | None:

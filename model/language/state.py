@@ -28,7 +28,7 @@ T = TypeVar("T")
 W = TypeVar("W")
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
-B = TypeVar("B", bound=Bool)
+F = TypeVar("F", bound=Value)
 Given = TypeVarTuple("Given")
 
 
@@ -393,11 +393,11 @@ def none_of(item: type[I]) -> SetValue[I]:
     return semantics().uniform_set(item, everything=False)
 
 
-def remembered(fact: Callable[[S, *Given], B]) -> Callable[[S, *Given], B]:
+def remembered(fact: Callable[[S, *Given], F]) -> Callable[[S, *Given], F]:
     """A fact of a state that is asked of the same again and again: it is traced once, as long as nothing has changed."""
 
     @wraps(fact)
-    def ask(state: S, *given: *Given) -> B:
+    def ask(state: S, *given: *Given) -> F:
         facts = state._store.facts
         if facts is None:
             return fact(state, *given)
@@ -405,7 +405,7 @@ def remembered(fact: Callable[[S, *Given], B]) -> Callable[[S, *Given], B]:
         key = (fact, state._path, len(state._store.changes), *of)
         if key not in facts:
             facts[key] = fact(state, *given)
-        return cast(B, facts[key])
+        return cast(F, facts[key])
 
     return ask
 

@@ -8,7 +8,7 @@ is traced, so that an instance which has the same of each takes what is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -118,14 +118,17 @@ class _RuledOut(BaseException):
 
 
 class _Clauses(list[Guard]):
-    """The clauses of an action that others of its bindings have been traced with, of which a false one ends the trace."""
+    """The clauses of an action that others of its bindings have been traced with, of which a false one ends the trace.
 
-    def __init__(self, false: Expr, choices: Choices) -> None:
-        self._false, self._choices = false, choices
+    Unless its label is one of those that are left out.
+    """
+
+    def __init__(self, false: Expr, choices: Choices, left_out: Container[str]) -> None:
+        self._false, self._choices, self._left_out = false, choices, left_out
 
     def append(self, guard: Guard) -> None:
         super().append(guard)
-        if guard.condition is self._false and self._choices.is_complete:
+        if guard.condition is self._false and guard.label not in self._left_out and self._choices.is_complete:
             raise _RuledOut
 
 
@@ -148,7 +151,8 @@ class Tracer:
         Unless `is_whole` what comes after a clause that rules them out is not looked at.
         """
         store, choices = Store(ground.schema, ground.codes()), Choices(codes)
-        guards = [] if is_whole or self._drop else _Clauses(self._pool.false, choices)
+        left_out = {label for name, label in self._drop if name == item.name}
+        guards = [] if is_whole else _Clauses(self._pool.false, choices, left_out)
         context = Trace(self._pool, ground.constants, FINITE, guards, choices)
         with closing(store), active(context), located(f"{self._protocol}: action {item.name}", item.function):
             try:

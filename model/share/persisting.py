@@ -111,7 +111,7 @@ def give_up(s: State, epoch: Epoch) -> None:
     when=lambda: retries.on, actor="epoch",
 )
 def retry(s: State, epoch: Epoch) -> None:
-    """A write that cannot be taken for a while is sent again (COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, …)."""
+    """A write that cannot be taken for a while is tried again (COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, …)."""
     require("others came since", s.leader[epoch].writes.end > 1)
     s.leader[epoch].writes.send(_receive(s, epoch))
 

@@ -31,7 +31,7 @@ latest = switch(
 sessions = switch("sessions", "a consumer's session may end while it has records", default=False)
 failed_writes = switch("failed_writes", "the share coordinator may refuse a write", default=False)
 lost_answers = switch("lost_answers", "a write may be taken while its leader gives it up", default=False)
-retries = switch("retries", "a write may be sent again, behind those that were sent since", default=False)
+retries = switch("retries", "a write, or finding its coordinator, may be tried again, behind later ones", default=False)
 zombies = switch("zombies", "a former leader goes on until it hears that it is one", default=False)
 deliveries = switch("deliveries", "it is known how often every record was delivered, and with which count", default=False)
 

@@ -228,8 +228,8 @@ def is_ongoing(s: State, p: Partition, of: Epoch) -> Bool:
 def holds_offsets(p: Partition) -> Bool:
     """It is the partition of `__consumer_offsets` in which the group's offsets are.
 
-    Its leader is the group's coordinator, which appends offsets itself: without sequence numbers, and without looking for a
-    record that it has already (`AppendOrigin.COORDINATOR`). Epochs are as everywhere, and verification from 3.7 on.
+    Its leader is the group's coordinator, which appends offsets itself: their sequence number is 0 and not looked at, nor
+    is a record that it has already (`AppendOrigin.COORDINATOR`). Epochs are as everywhere, and verification from 3.7 on.
     """
     return p == Partition(literal(settings.partitions.value - 1)) if settings.offsets.on else truth(False)
 

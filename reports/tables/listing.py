@@ -113,13 +113,12 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     for constants in _configurations(protocol):
         asked = (constants, *_lowered(protocol, constants))
         taken.append(next((one for one in asked if _learn_labels(protocol, one, labels, tracings)), constants))
+    tried = (taken, [*_configurations(protocol)])
     for action in protocol.actions:
         if not labels.get(action.name):
-            tried = (taken, [*_configurations(protocol)])
-            turned = chain.from_iterable(_turn(protocol, some, number) for some in tried for number in (1, 2))
-            for constants in turned:
-                if not _has(protocol, constants, action):
-                    continue
+            turned = chain.from_iterable(_turn(protocol, some, number) for number in (1, 2) for some in tried)
+            having = (constants for constants in turned if _has(protocol, constants, action))
+            for constants in having:
                 if _learn_labels(protocol, constants, labels, tracings) and labels.get(action.name):
                     break
     return labels

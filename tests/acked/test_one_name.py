@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from acked.base.files import ROOMS
-from tests.building import environment_with, environment_with_the_wheel
+from tests.building import environment_with_the_wheel, shared_environment_with
 from tests.places import CHECKOUT
 
 TAKEN = (*ROOMS, "specs", "tests")
@@ -85,7 +85,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     """acked from a wheel, from an editable installation, and from a checkout that PYTHONPATH names."""
     return {
         "wheel": Place(environment_with_the_wheel(tmp_path_factory), {}),
-        "editable": Place(environment_with(tmp_path_factory.mktemp("editable"), "--editable", CHECKOUT), {}),
+        "editable": Place(shared_environment_with(tmp_path_factory, "editable", "--editable", CHECKOUT), {}),
         "checkout": Place(Path(sys.executable), {"PYTHONPATH": str(CHECKOUT / ".import")}),
     }
 
@@ -160,7 +160,8 @@ def test_an_installation_has_one_top_name(places: dict[str, Place], tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["wheel", "editable", pytest.param("checkout", marks=pytest.mark.long)])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
 def test_mypy_sees_our_types_in_a_users_protocol(
     places: dict[str, Place], foreign: Path, way: str, mypy_cache: Path
 ) -> None:
@@ -195,6 +196,7 @@ HEAVY = ("jinja2", "llvmlite", "networkx", "numpy", "pyarrow", "pyspark", "rich"
 """Packages that take long to import."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",

@@ -19,6 +19,7 @@ def spec() -> acked.Spec:
     return acked.load_spec(HOLDS, participants=2)
 
 
+@pytest.mark.slow
 def test_the_table_of_states_has_each_once_with_its_level(spec: acked.Spec) -> None:
     table = acked.states(spec)
     result = acked.check(spec)
@@ -43,6 +44,7 @@ def test_states_are_written_where_they_are_wanted_with_their_transitions(spec: a
         acked.states(spec, tmp_path / "states")
 
 
+@pytest.mark.slow
 def test_a_clause_is_for_what_the_command_says_that_it_is_for(spec: acked.Spec) -> None:
     mine = {name: result and result.violated for name, result in acked.ablate(spec).items()}
     found = by_the_command(spec).clauses

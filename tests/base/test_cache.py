@@ -259,6 +259,7 @@ def test_a_key_of_the_environment_is_taken_from_machine_to_machine(
         cache_key(tmp_path)
 
 
+@pytest.mark.slow
 def test_processes_that_make_a_key_at_once_agree_on_it(home: Path) -> None:
     asks = "from pathlib import Path; from acked.base.cache import cache_key; print(cache_key(Path('.')).hex())"
     command = [sys.executable, "-c", asks]

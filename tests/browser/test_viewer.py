@@ -352,6 +352,14 @@ def test_the_state_comes_first_large_and_whole(watched: Any, lost: Path, late: P
         assert cut == 0
 
 
+def test_three_marks_at_a_logs_end_cover_no_badge(watched: Any, tmp_path: Path) -> None:
+    page = watched.open(view(load_spec(SPECS / "gallery" / "uncommitted-decision.toml#bug")).write(tmp_path / "torn.html"))
+    for line in page.locator("tr:has(td.end .marker)").all():
+        last, badge = line.locator(".marker").last.bounding_box(), line.locator(".badge").first.bounding_box()
+        assert last["x"] + last["width"] <= badge["x"]
+    assert page.locator("td.end .marker").count() == 6
+
+
 MOVING = "document.getAnimations().filter((one) => one.playState === 'running').length"
 
 

@@ -240,6 +240,7 @@ LIKE_THEM = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in LIKE_THEM)])
 def test_pages_of_every_protocol_take_the_same_steps_for_the_same_reasons(watched: Any, name: str) -> None:

@@ -20,7 +20,9 @@ import pytest
 import yaml
 
 from tests.building import archives_of_the_checkout
+from tests.kept import lend
 from tests.places import CHECKOUT
+from tests.sharing import made_once
 
 TEXT = (CHECKOUT / "docs" / "ci.md").read_text("utf-8")
 
@@ -56,12 +58,8 @@ def break_it(project: Path) -> None:
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment into which the workflow's step has put this checkout's wheel, not an address; the rest was there."""
-    place = tmp_path_factory.mktemp("ci")
     dist = archives_of_the_checkout(tmp_path_factory).wheel.parent
-    subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
-    site = next((place / "venv").rglob("site-packages"))
-    # What acked needs is here already, but acked itself must come from the wheel: its own packages are found first.
-    (site / "zz_needed.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+    place = dist.with_name("ci")  # Its scripts name their place, so it is made where it stays.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "GITHUB", "ACKED"))}
     kept["PATH"] = str(place / "venv" / "bin") + os.pathsep + kept["PATH"]
     environment = kept | {
@@ -73,9 +71,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "ACKED_CACHE_DIR": str(place / "cache"),
         "ACKED": "acked",
     }
-    step = next(step for step in steps() if step.get("name") == "Install")
-    done = run(step["run"], place, environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+
+    def install(_: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
+        site = next((place / "venv").rglob("site-packages"))
+        # What acked needs is here already, but acked itself must come from the wheel: its own packages are found first.
+        (site / "zz_needed.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+        (place / "cache").mkdir(mode=0o700)
+        lend(place / "cache")
+        step = next(step for step in steps() if step.get("name") == "Install")
+        done = run(step["run"], place, environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    made_once(tmp_path_factory, "installed", install)
     where = run("python -P -c 'import acked; print(acked.__file__)'", place, environment).stdout
     assert where
     assert str(CHECKOUT / "acked") not in where
@@ -150,7 +158,8 @@ def in_the_action(step: str, project: Path, environment: dict[str, str], **input
 def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[str, str]) -> None:
     assert all(item["description"] for item in ACTION["inputs"].values())
     environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
-    done = in_the_action("Install", project, environment, package="acked")
+    aside = {"PIP_TARGET": str(project.parent / "packages")}  # Other tests run what is installed there already.
+    done = in_the_action("Install", project, environment | aside, package="acked")
     assert done.returncode == 0, done.stdout + done.stderr
     done = in_the_action("Gate", project, environment, **{"gate-arguments": "--no-cache"})
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,8 +8,10 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from click import Context
 
 from acked.checker.spark.session import PORT, SparkSettings
+from acked.cli import cli
 from acked.commands.check import check
 from tests.places import CHECKOUT
 
@@ -40,7 +42,7 @@ def test_the_command_of_the_manifest_is_one_and_its_service_names_the_ports_and_
     [driver] = pod["spec"]["containers"]
     program, name, *arguments = [*driver["command"], *driver["args"]]
     assert (program, name) == ("acked", "check")
-    given = check.make_context("check", arguments).params
+    given = check.make_context("check", arguments, Context(cli, **cli.context_settings)).params
     conf = dict(given["conf"])
     settings = SparkSettings(given["master"], conf, memory=2 << 30)
     assert (settings.wanted_slots, settings.ships) == (26, True)

@@ -27,13 +27,14 @@ NEEDED = {
     (protocol, clause_of(told)): (told["violated"], told["steps"], told["spec"])
     for protocol, clauses in BY_PROTOCOL.items() for told in clauses if told["kind"] == "needed"
 }  # fmt: skip
-LEAST = {"partition": 70, "compaction": 9, "share": 6}
+LEAST = {"partition": 70, "compaction": 9, "share": 6, "coordinator": 19}
 SAMPLE = [
     ("partition", ("AskToExpand", "caught up to HW and epoch")),
     ("partition", ("ElectLeader", "candidate")),
     ("partition", ("FetchRecord", "logs agree")),
     ("compaction", ("DropSegment", "it is below the log start")),
     ("share", ("Acknowledge", "a consumer has it")),
+    ("coordinator", ("Elect", "is in sync")),
 ]
 
 

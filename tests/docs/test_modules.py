@@ -82,6 +82,7 @@ def test_a_spec_is_changed_into_others_that_differ_in_one_setting_alone() -> Non
     assert [choice["name"] for choice in found["kip279-latest"]] == ["variant"]
 
 
+@pytest.mark.slow
 def test_names_of_specs_are_marked_once_outside_headings_and_not_where_a_protocol_is_meant() -> None:
     html = (
         '<h3 id="a"><code>acks-1-loses</code></h3><p><code>acks-1-loses</code> and <code>acks-1-loses</code></p>'
@@ -94,6 +95,7 @@ def test_names_of_specs_are_marked_once_outside_headings_and_not_where_a_protoco
     assert checked.marked(html, "engine.md") == html
 
 
+@pytest.mark.slow
 def test_every_family_of_the_playground_begins_with_all_its_rules_and_offers_each_value() -> None:
     families = playground.families()
     assert len(families) == len(tomllib.loads(playground.FAMILIES.read_text("utf-8"))["family"])

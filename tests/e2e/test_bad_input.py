@@ -149,6 +149,7 @@ def test_a_wrong_spec_is_refused_in_one_sentence(
     assert_one_sentence(call(capsys, "check", path, "--format", "json"), code, str(path), *parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["malformed-toml", "nested-lists", "unknown-key-in-check", "state-too-large"])
 def test_the_real_command_refuses_a_wrong_spec_likewise(name: str, tmp_path: Path) -> None:
     content, code, parts = next(case[1:] for case in SPECS if case[0] == name)

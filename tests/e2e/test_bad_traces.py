@@ -227,6 +227,7 @@ def test_a_trace_that_is_missing_or_a_folder_is_refused(tmp_path: Path, capsys: 
     assert_one_sentence(call(capsys, "show", tmp_path), 150, str(tmp_path), "is a folder")
 
 
+@pytest.mark.slow
 def test_a_spec_is_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "spec.toml"
     path.write_text(TINY)

@@ -34,6 +34,7 @@ def test_it_says_from_where_on_states_were_on_disk_and_what_meets_the_expectatio
     assert "26 levels, 26 of them read from the run directory" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_small_question_needs_no_disk_beyond_its_levels(tmp_path: Path) -> None:
     done = acked("check", "truncate-to-hw", "-q", "--disk", "run", cwd=tmp_path)
     assert done.returncode == 12

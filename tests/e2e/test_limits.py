@@ -59,6 +59,7 @@ def damage(path: Path, kind: str) -> None:
     path.write_bytes(damaged)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["empty", "truncated", "one-bit", "garbage", "text"])
 def test_a_damaged_cache_gives_the_right_answer_and_is_mended(kind: str, tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def test_a_cache_that_cannot_take_an_object_is_left_without_temporary_files(tmp_
     assert all(path.is_dir() for path in tmp_path.iterdir())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Two losses of transactional producers on unmodified brokers.
+"""Three losses of transactional producers on unmodified brokers.
 
 KAFKA-20090: another instance starts while a transaction is open under epoch 32766, the last one. To 4.2 the fence takes epoch
 32767 and no new producer id, and the ABORT of the first instance, which passes for a retry, is told so. What it writes then
@@ -8,6 +8,9 @@ An uncommitted decision (gallery row 113): broker 2 does not fetch for a while, 
 PREPARE_COMMIT, which broker 1 has and broker 2 has not; it is not committed, and the client is not answered. Broker 1 becomes
 the coordinator: it sends COMMIT for what it finds in its log. Broker 2 becomes the coordinator, and has an open transaction;
 another instance starts, so it sends ABORT. Control: the same while broker 2 fetches.
+
+KAFKA-17507 (gallery row 95): the thread that applies a marker to a group's offsets stands still, in a debugger, and in 3.9.0
+the producer goes on. Control: 3.9.1, where it has to wait.
 """
 
 from __future__ import annotations
@@ -31,20 +34,27 @@ from acked.cluster.wire.transactional import (
     Asked,
     CoordinatorView,
     Identity,
+    add_offsets_request,
     add_request,
+    committed_offset,
     describe_id,
     describe_partition,
     end_request,
     init_request,
+    offset_request,
     produce_request,
 )
 from tests.cluster.conftest import real_plan, users_cache
+from tests.found.debugger import LISTENS, HeldThread
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 SECONDS = 60.0
 ID, STATE, LEDGER, TIMEOUT_MS = "mover", "__transaction_state", "ledger", 600_000
+OFFSETS, GROUP, APPLIES_MARKERS = (
+    "__consumer_offsets", "workers", "kafka.coordinator.group.GroupMetadataManager.handleTxnCompletion"
+)  # fmt: skip
 LAST = 32766
 """The last producer epoch that a client is given; 32767 is for the coordinator alone."""
 HALVES = {"left": 1, "right": 2}
@@ -220,3 +230,51 @@ def test_half_of_a_transaction_is_committed_where_a_replica_in_sync_lacks_the_de
     assert kept_state != "Ongoing"
     assert (told, state) == ("NOT_COORDINATOR", "Ongoing")
     assert torn == {"left": ["r0"], "right": []}
+
+
+# -- a marker that is applied late ------------------------------------------------------------------------------------
+
+
+def commit_in_txn(cluster: Cluster, mine: Identity, offset: int) -> None:
+    """The instance sends an offset of its group into its transaction."""
+    ask(cluster, add_offsets_request(ID, mine, GROUP))
+    ask(cluster, offset_request(ID, mine, GROUP, LEDGER, offset, "", is_v2=False))
+
+
+@pytest.mark.parametrize(("version", "is_too_early"), [("3.9.0", True), ("3.9.1", False)])
+def test_a_marker_that_is_applied_late_commits_an_offset_of_a_transaction_that_is_aborted(
+    version: str, is_too_early: bool, users_cache: None
+) -> None:
+    real_plan(version, {})
+    plan = add_archive(make_plan(version, brokers=(0,), settings=SETTINGS))
+    with Cluster(plan, options={0: (LISTENS,)}) as cluster:
+        for topic in (STATE, OFFSETS, LEDGER):
+            Topic(cluster, topic).create([0], {} if topic == LEDGER else {"cleanup.policy": "compact"})
+        mine = ask(cluster, init_request(ID, TIMEOUT_MS))
+        with HeldThread(cluster.nodes[0].folder / "out", APPLIES_MARKERS) as late:
+            commit_in_txn(cluster, mine, 1)
+            ask(cluster, end_request(ID, mine, True, is_v2=False))
+            late.await_it()
+            if is_too_early:
+                await_state(cluster, 0, "CompleteCommit")
+                commit_in_txn(cluster, mine, 2)
+            else:
+                await_state(cluster, 0, "PrepareCommit")
+            late.let()
+        await_offset(cluster, 2 if is_too_early else 1)
+        if not is_too_early:
+            await_state(cluster, 0, "CompleteCommit")
+            commit_in_txn(cluster, mine, 2)
+        ask(cluster, end_request(ID, mine, False, is_v2=False))
+        await_state(cluster, 0, "CompleteAbort")
+        await_offset(cluster, 2 if is_too_early else 1)
+
+
+def await_offset(cluster: Cluster, wanted: int) -> None:
+    """Returns when the broker says that the group has committed this offset."""
+
+    def look() -> bool:
+        with cluster.client(0, SECONDS) as client:
+            return committed_offset(client, GROUP, LEDGER) == (0, wanted)
+
+    wait_for(look, f"offset {wanted}", SECONDS, cluster.check)

@@ -23,6 +23,7 @@ from acked.hunt.known.losses import KnownLoss, known_losses, read_losses
 from acked.hunt.known.mend import Bar, Mend, Replayed
 from acked.hunt.questions.spaces import HuntedRelease, HuntQuestion, partition_faults, questions_of
 from acked.hunt.search.hunt import Hunt, Sighting, faults_of
+from acked.hunt.search.reduction import shortest
 from acked.hunt.search.task import Effort, HuntProcess, HuntTask, Loss
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
@@ -165,6 +166,7 @@ def test_a_walk_finds_the_same_loss_every_time() -> None:
 # -- what is known -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [loss for loss in read_losses(KNOWN_FILE) if loss.specs], ids=lambda row: row.id)
 def test_what_a_known_loss_is_told_by_prevents_the_traces_of_its_specs(loss: KnownLoss) -> None:
@@ -191,6 +193,7 @@ def test_a_setting_prevents_the_trace_that_it_prevents_and_no_other() -> None:
     assert not Mend({"unclean_election": 0, "min_insync_replicas": 2}).prevents(found)
 
 
+@pytest.mark.slow
 def test_an_event_is_barred_only_where_it_happens() -> None:
     found = replayed("claims/replication-instead-of-flush-and-kills-4-1")
     last_known = Bar("ElectLeader", "controller.isr == {} and controller.elr == {}")
@@ -208,6 +211,14 @@ def test_a_loss_is_reduced_to_the_settings_and_faults_that_it_needs() -> None:
     assert constants["crashes"] + constants["zombies"] == 1  # Either is enough, and not both are needed.
     assert (constants["unclean_election"], constants["consumer"], constants["acks"]) == (0, 0, 1)
     assert loss.is_shortest
+
+
+@pytest.mark.slow
+def test_a_shorter_run_than_a_walks_has_nothing_in_it_that_is_barred() -> None:
+    found, [plain_fetch] = replayed("offsets-plain-fetch"), [row for row in KNOWN if row.id == "plain-fetch"]
+    again, is_shortest = shortest(found, LIMITS.memory, ())
+    assert (len(again.run.states), is_shortest) == (len(found.run.states), True)
+    assert shortest(found, LIMITS.memory, plain_fetch.mend.bars) == (found, False)
 
 
 def test_a_bug_of_the_gallery_is_known_only_in_releases_that_lack_its_rule() -> None:

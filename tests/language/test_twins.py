@@ -148,6 +148,7 @@ REFUSED: dict[Patch, int] = {predicates_are_put_in_parentheses: 0, a_constant_ma
 """Those that are refused now."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [*SEARCHED, *REFUSED], ids=lambda fault: fault.__name__)
 def test_a_misreading_of_the_past_is_caught_by_the_comparison(

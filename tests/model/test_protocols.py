@@ -38,6 +38,7 @@ def test_initially_all_logs_are_empty_and_everyone_is_in_sync(name: str) -> None
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_reachable_state_has_one_encoding(name: str) -> None:
     space = small_space(name)
@@ -47,6 +48,7 @@ def test_every_reachable_state_has_one_encoding(name: str) -> None:
         assert schema.encode(schema.decode(codes)) == codes
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_action_fires_and_says_what_it_does_on_every_edge(name: str) -> None:
@@ -127,6 +129,7 @@ def test_every_guard_clause_names_the_line_that_states_it(name: str) -> None:
 # -- identity and ablation -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fingerprints_tell_protocols_constants_and_ablations_apart() -> None:
     instances: list[Instance] = [protocol.instantiate(SMALL) for protocol in PROTOCOLS.values()]
     instances += [protocol.instantiate(LARGER) for protocol in PROTOCOLS.values()]
@@ -151,6 +154,7 @@ def test_a_fingerprint_does_not_depend_on_what_was_made_before(name: str) -> Non
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_clause_of_every_action_can_be_dropped(name: str) -> None:

@@ -15,7 +15,7 @@ from tests.roll import byrules
 from tests.roll.asking import rules
 from tests.roll.byrules import Cluster, Part, refuses
 
-CASES, MANY = 40, 240
+CASES, MANY = 20, 240
 
 
 def _some(members: list[int], among: random.Random, share: float = 0.5) -> frozenset[int]:

@@ -45,6 +45,7 @@ def kinds(found: Answer) -> list[str]:
 # -- what one partition loses ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", Stop)
 @pytest.mark.parametrize("version", ["3.9", "4.1"])
@@ -139,6 +140,7 @@ def refusing(told: dict[str, Any]) -> dict[int, set[str]]:
     }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["3.9", "4.3"])
 def test_with_all_in_sync_the_single_replica_the_pair_and_min_isr_3_are_red_by_settings_alone(

@@ -101,6 +101,7 @@ def levels_of_the_whole(size: tuple[int, ...]) -> tuple[int, ...]:
     return search(every_promise(weakened("kip320", size)), Bounds(1, MEMORY)).level_sizes
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(2, 2, 2, 2), (3, 2, 2, 1)], ids=lambda size: "".join(map(str, size)))
 @pytest.mark.parametrize("clause", sorted(IMPLIED), ids=": ".join)
@@ -125,6 +126,7 @@ def test_a_clause_that_others_imply_changes_no_state_with_three_brokers_and_epoc
     assert (result.verdict, result.distinct_states, result.depth) == (Verdict.HOLDS, 737_794, 26)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

@@ -198,6 +198,7 @@ ENUMERATED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_has_the_states_of_an_enumeration_in_plain_python(name: str) -> None:

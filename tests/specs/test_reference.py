@@ -113,6 +113,7 @@ def test_the_folder_of_counts_holds_nothing_but_the_reference() -> None:
     assert held == sorted(map(row_id, ROWS)), "counts that acked alone found are expected by a spec of specs/ itself"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "row",
     [pytest.param(row, id=row_id(row), marks=[pytest.mark.slow] * (row["distinct_states"] > 1_000_000)) for row in ROWS],
@@ -211,6 +212,7 @@ def test_every_bundled_spec_says_what_it_expects(path: Path) -> None:
         assert spec.expect.trace_length is not None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [path for path in specs_under(SPECS / "controls") if raw(path)["protocol"] in FAMILY], ids=name_of
@@ -236,6 +238,7 @@ def test_the_titles_of_bundled_specs_are_unique() -> None:
 # -- one answer, however many workers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", list(StopPolicy), ids=lambda policy: policy.name.lower())
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ def test_so_do_those_whose_answers_take_millions_of_states() -> None:
     assert_right(LARGE)
 
 
+@pytest.mark.slow
 def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     given = gather([SettingEntry("replication.factor", "2", "f", 1)])
     # Of 2.8 nothing is proved.

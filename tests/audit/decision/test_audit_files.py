@@ -136,6 +136,7 @@ def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
         read_all([tmp_path])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compose/map.yml", "terraform/topic.tf", "strimzi/list.json", "environment/exports",
                                   "described/topics.txt", "properties/server.properties"])  # fmt: skip
 def test_the_standard_input_is_read_in_the_format_that_it_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

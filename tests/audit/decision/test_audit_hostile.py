@@ -33,6 +33,7 @@ def test_a_file_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, text: 
 RESOURCE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  server.properties: |\n    acks=all\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [
     "min.insync.replicas: 2\n" + "ab\n" * 160_000, RESOURCE + "    a\n" * 50_000,
 ], ids=["lines that are none", "names that are none"])  # fmt: skip
@@ -130,6 +131,7 @@ def as_we_do(text: str) -> list[tuple[int, str, str]] | None:
     return [(entry.line, entry.key, entry.value) for entry in entries]
 
 
+@pytest.mark.slow
 def test_properties_are_read_as_another_reader_reads_them() -> None:
     pick, known = random.Random(3), 0
     parts = ["a", "b", "=", ":", " ", "\\", "\n", "\r", "\r\n", "#", "!", "\t", "\f", "\\\n", "\\u0041", "\\u00", "é"]

@@ -94,6 +94,7 @@ def rules(key: str, value: str, version: str) -> list[str]:
     return [one.rule for one in coordinator_remarks([entry], release(version), release(version))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "value", "version", "protocol", "more", "promise", "rule"), MODELLED)
 def test_a_remark_is_made_where_the_model_of_the_release_breaks_the_promise_and_nowhere_else(

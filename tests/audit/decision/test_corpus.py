@@ -334,6 +334,7 @@ def test_a_slip_in_terraform_is_never_read_as_safer(folder: Path) -> None:
         assert values_of("\n".join(lines) + "\n", path.name, folder) is None
 
 
+@pytest.mark.slow
 def test_half_of_a_file_is_read_or_refused_in_one_sentence(tmp_path: Path) -> None:
     for path in FILES:
         text = path.read_text("utf-8")

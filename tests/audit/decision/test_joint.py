@@ -69,6 +69,7 @@ def of_consumer(instance: Instance) -> set[int]:
     return {number for number, leaf in leaves if leaf.name in ("consumer.offset", "consumer.record")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.1", "3.4", VERSIONS[-1]])
 @pytest.mark.parametrize("whom", [settings.FROM_LEADER, settings.FROM_FOLLOWERS])
 def test_a_consumer_only_watches(version: str, whom: int) -> None:

@@ -145,7 +145,7 @@ def test_the_scan_upgrades_to_the_next_releases_on_the_same_control_plane() -> N
     assert not [pair for pair in pairs if pair[:2] == ("3.9.1", "4.0") and pair[2] != "kraft"]
 
 
-# -- the cleaner and share groups ---------------------------------------------------------------------------------------
+# -- groups and the cleaner ---------------------------------------------------------------------------------------------
 
 
 def said(**settings: str) -> tuple[SettingEntry, ...]:
@@ -166,10 +166,23 @@ def bugs(version: str, target: str, plane: str, **settings: str) -> dict[str, tu
         ({"log_cleanup_policy": "compact", "share_auto_offset_reset": "latest"}, (Part.CLEANER, Part.SHARE_GROUPS)),
         ({"group_coordinator_rebalance_protocols": "classic, share"}, (Part.SHARE_GROUPS,)),
         ({"group_coordinator_rebalance_protocols": "classic"}, ()),
+        ({"offsets_topic_replication_factor": "3"}, (Part.GROUPS,)),
+        ({"group_protocol": "consumer", "cleanup_policy": "compact"}, (Part.GROUPS, Part.CLEANER)),
     ],
 )
 def test_settings_show_which_parts_a_cluster_uses(settings: dict[str, str], parts: tuple[Part, ...]) -> None:
     assert parts_of(said(**settings)) == parts
+
+
+@pytest.mark.slow
+def test_an_upgrade_says_which_bugs_of_consumer_groups_go_which_come_and_which_stay() -> None:
+    kept = {"offsets_topic_replication_factor": "3"}
+    stays = {"foreign-load-bug": (YES, YES)}
+    assert bugs("3.9", "4.0", "kraft", **kept) == {
+        "kafka20634-bug": (NO, YES), "kafka17507-bug": (YES, NO), "foreign-load-bug": (NO, YES)
+    }  # fmt: skip
+    assert bugs("4.2.2", "4.3", "kraft", **kept) == {"kafka20634-bug": (NO, YES), **stays}
+    assert bugs("4.3", "4.4", "kraft", **kept) == {"kafka20634-bug": (YES, NO), **stays}
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from click import Context
 
 from acked.audit.releases import table as releases
 from acked.audit.releases.table import (
@@ -29,6 +30,7 @@ from acked.base.release import LATEST
 from acked.checker.batch.local import BatchLimits
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
+from acked.cli import cli
 from acked.commands.check import check
 from acked.commands.proving.prove import prove
 from acked.model.partition.protocol import partition
@@ -97,7 +99,7 @@ def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
     assert any("idempotence-keeps-order --kafka-version 0.11" in command for command in commands)
     for command in commands:
         _, _, name, *options = shlex.split(command)
-        given = check.make_context("check", [name, *options]).params
+        given = check.make_context("check", [name, *options], Context(cli, **cli.context_settings)).params
         changed = AskedSpec.from_options(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
         assert changed.load().constants == dict(asked[command].asked.constants), command
 

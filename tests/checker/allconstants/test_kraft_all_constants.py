@@ -41,6 +41,7 @@ def test_static_voters_elect_one_leader_an_epoch_however_many_they_are() -> None
     assert proof.holds, [item.key for item in proof.open]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("clause", ["voters are free in the epoch", "votes of a majority", "voters know no newer epoch"])
 def test_an_election_without_a_clause_that_keeps_leaders_apart_is_not_proved(clause: str) -> None:

@@ -74,6 +74,7 @@ QUICK = {
 """Of each protocol one or two, and of the kinds of claims; the others are left to the long run."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name not in QUICK else ()) for name in FALSE])
 def test_nothing_false_is_proved_of_a_protocol_of_ones_own(name: str) -> None:

@@ -146,15 +146,17 @@ def test_what_was_read_is_proved_with_the_sets_of_what_was_acknowledged() -> Non
     assert known.items() >= SHIPPED.cores.items()
 
 
-def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
+@pytest.mark.parametrize("every", [207, pytest.param(69, marks=pytest.mark.long)])
+def test_a_sample_of_them_is_proved_with_the_shipped_sets(every: int) -> None:
     shipped = [item for item in prover().obligations.all if item.key in SHIPPED.cores or not item.may_use]
     assert len(shipped) > 600, "for what the claim does not allow, lemmas are looked for"
-    for item in shipped[::69]:
+    for item in shipped[::every]:
         core = SHIPPED.cores.get(item.key, Core()) if item.may_use else Core()
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
 
-def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.long)])
+def test_a_sample_of_them_is_proved_where_the_partition_is_moved(every: int) -> None:
     """As docs/partition_proof.md shows it: one move, by the rules of the latest release; its own steps, and some others."""
     moved = {**switches_of((LATEST, KRAFT), FaultClass.CLEAN), "reassignment": 1}
     argued = argument_of(partition, moved)
@@ -165,7 +167,7 @@ def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
     shipped = [item for item in asked.obligations.all if item.key in known]
     of_moves = [item for item in shipped if item.subject not in still]
     assert {item.subject for item in of_moves} >= {"Reassign", "CancelMove", "DeleteReplica"}
-    for item in (*of_moves[::4], *shipped[::97]):
+    for item in (*of_moves[:: 4 * every], *shipped[:: 97 * every]):
         assert asked.solve(item, known[item.key].lemmas, PROOF_EFFORT, known[item.key].way) is not None, item.key
 
 
@@ -195,6 +197,7 @@ WEAKENED: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("action", "label", "broken", "changed"),
     # Two for all: the third says what the first says, and takes ten times as long.
@@ -245,7 +248,8 @@ def older() -> CoreFile:
     return CoreFile.load(PACKAGE / "invariants" / "partition" / "partition_older_cores.json")
 
 
-def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_their_own() -> None:
+@pytest.mark.parametrize("every", [9, pytest.param(3, marks=pytest.mark.long)])
+def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_their_own(every: int) -> None:
     """Three lemmas at most do, which the table of releases would otherwise look for, for minutes, in every release."""
     rules = switches_of((LATEST, KRAFT), FaultClass.MACHINE)
     argued = argument_of(partition, rules)
@@ -258,7 +262,7 @@ def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_thei
     for at, (key, core) in enumerate(own.items()):
         assert known[key] == core
         assert len(core.lemmas) <= 3
-        assert at % 3 or asked.effort(named[key], core, EFFORT // 10) is not None
+        assert at % every or asked.effort(named[key], core, EFFORT // 10) is not None
     assert asked.effort(named["Crash|CommitQuorum"], SHIPPED.cores["Crash|CommitQuorum"], EFFORT // 10) is None
 
 

@@ -143,6 +143,7 @@ def test_an_occupied_place_is_left_alone(tmp_path: Path) -> None:
     assert sorted(out.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_actions_without_parameters_and_states_without_logs_are_data_too(tmp_path: Path) -> None:
     out = written(lambda: ask(counters(2, 3), always("Any", lambda s: s.n0 >= 0)), tmp_path, transitions=True)
     assert {(row["n0"], row["n1"], row["level"]) for row in rows(out / "states")} == {

@@ -64,13 +64,14 @@ def rows(place: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("wanted", "condition"),
     [
-        # All levels, and a condition of ours, are asked with another one below.
+        # One by one they are asked together with others below.
         pytest.param(Wanted(transitions=True), None, marks=pytest.mark.long),
-        (Wanted({2, 5, 6}, transitions=True), None),
+        pytest.param(Wanted({2, 5, 6}, transitions=True), None, marks=pytest.mark.long),
         pytest.param(Wanted(transitions=True, where=OURS), OURS, marks=pytest.mark.long),
-        (Wanted(transitions=True, sql=SQL), OURS),
+        pytest.param(Wanted(transitions=True, sql=SQL), OURS, marks=pytest.mark.long),
+        (Wanted({2, 5, 6}, transitions=True, sql=SQL), OURS),
     ],
-    ids=["all", "levels", "ours", "sql"],
+    ids=["all", "levels", "ours", "sql", "levels by sql"],
 )
 def test_executors_write_the_rows_that_are_written_here(
     driver: SparkDriver,

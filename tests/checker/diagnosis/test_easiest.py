@@ -66,6 +66,7 @@ def every_shortest_run(question: Question) -> Iterator[Run]:
             yield from back([culprit], [])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("question", CASES, ids=lambda case: f"{case.instance.protocol.name}-{case.properties[0].name}")
 def test_no_shortest_run_is_easier_to_tell(question: Question) -> None:
@@ -87,6 +88,7 @@ def test_no_shortest_run_is_easier_to_tell(question: Question) -> None:
         assert found.cost == Cost(*rank(runs[0])[:3])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("question", CASES, ids=lambda case: case.instance.protocol.name)
 def test_what_an_event_is_there_for_is_what_leaving_it_out_does(question: Question) -> None:

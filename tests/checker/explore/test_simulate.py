@@ -123,6 +123,7 @@ def test_long_enough_runs_see_the_whole_of_a_small_space() -> None:
     assert all(fired.enabled for fired in found.actions.values())
 
 
+@pytest.mark.slow
 def test_the_command_says_its_seed_and_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "kip320", "--runs", "100", "--depth", "20", "--seed", "9"]) == 152
     out = capsys.readouterr().out

@@ -120,8 +120,8 @@ def test_a_copy_without_a_fault_passes_and_runs_its_own_packages(tmp_path: Path)
 
 
 def cases() -> list[Any]:
-    """Every third fault in `make test`; the others, which are of the same kinds, in `make test-long`."""
-    marks = [() if at % 3 == 0 else pytest.mark.long for at in range(len(FAULTS))]
+    """Every sixth fault in `make test`; the others, which are of the same kinds, in `make test-long`."""
+    marks = [() if at % 6 == 0 else pytest.mark.long for at in range(len(FAULTS))]
     named = [(fault, fault.what.replace(" ", "-")) for fault in FAULTS]
     return [pytest.param(fault, id=name, marks=mark) for (fault, name), mark in zip(named, marks, strict=True)]
 

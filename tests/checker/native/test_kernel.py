@@ -85,6 +85,7 @@ def small(pool: Pool) -> tuple[Expr, Expr]:
     return pool.field(4, 16), pool.field(3, 5)
 
 
+@pytest.mark.slow
 def test_a_shift_beyond_the_lane_gives_the_sign() -> None:
     # In lanes of 8 bits a machine shift by 8 or more is undefined; the language shifts on.
     state = type("Small", (Struct,), {"value": field(Between(Code, 0, 99)), "shift": field(Between(Code, 0, 20))})

@@ -88,6 +88,7 @@ def test_another_processor_has_other_objects(monkeypatch: pytest.MonkeyPatch) ->
     assert kernel_key(question().plan) != key
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 5000, None], ids=["empty", "short", "zeros", "foreign"])
 def test_a_damaged_object_is_never_loaded_and_is_replaced(damage: bytes | None, cache: Path) -> None:

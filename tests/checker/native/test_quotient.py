@@ -81,6 +81,7 @@ def drawn(question: Question, seed: int, count: int) -> list[Words]:
     return list(found)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(("count", "values"), SHAPES)
@@ -231,6 +232,7 @@ def test_states_too_wide_for_remainders_are_kept_themselves() -> None:
     assert first_lines((64, 1, 1, 1)) is None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -241,6 +243,7 @@ def test_both_tables_have_the_same_answers(workers: int, monkeypatch: pytest.Mon
     assert answer(search(ask(counters(5, 7), sums), Bounds(workers, MEMORY))) == without
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 5])
@@ -298,6 +301,7 @@ def budget(question: Question, share: float, workers: int) -> int:
     return memory
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "share"), [(1, 0.95), (2, 0.85), (5, 0.95)])
 def test_a_search_whose_memory_is_full_goes_on_without_states(

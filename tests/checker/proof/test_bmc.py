@@ -61,6 +61,7 @@ def test_finds_the_shortest_violation() -> None:
     assert len(result.bounded.depths) == 8, "eight depths without a violation, 0 to 7"
 
 
+@pytest.mark.slow
 def test_a_run_that_it_shows_is_a_run() -> None:
     asked = question("truncate-to-hw", (2, 2, 2, 1), "WeakIsr")
     run = check_bounded(asked, Bound(8), LIMITS).violations[0].run
@@ -74,6 +75,7 @@ def test_a_run_that_it_shows_is_a_run() -> None:
     assert [Evaluator([holds])(instance.schema.unpack(words))[0] for words in run.states] == [1] * 8 + [0]
 
 
+@pytest.mark.slow
 def test_no_violation_up_to_a_bound_is_no_proof() -> None:
     result = check_bounded(question("truncate-to-hw", (2, 2, 2, 1), "WeakIsr"), Bound(7), LIMITS)
     assert result.verdict is Verdict.INCOMPLETE
@@ -99,6 +101,7 @@ def test_of_equally_short_violations_the_one_that_is_asked_first_counts() -> Non
         assert lengths(check_bounded(asked, Bound(3), LIMITS)) == [(first.name, 2)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "length"), [("claims/quorum-isr-2-writes-at-min-2", 3), ("gallery/kip841-bug", 6), ("claims/acks-1-loses", 5)]
@@ -112,6 +115,7 @@ def test_runs_of_partition_may_begin_with_any_broker(name: str, length: int) -> 
     assert named_initially(instance_of("kip320", (3, 2, 2, 1))) == 0
 
 
+@pytest.mark.slow
 def test_a_value_that_leaves_its_domain_is_an_error_of_the_protocol() -> None:
     asked = question("kip320", (2, 1, 1, 1), "WeakIsr", drop=[("ControllerElectLeader", "a leader epoch is left")])
     with pytest.raises(DomainOverflow, match="next_leader_epoch"):
@@ -135,6 +139,7 @@ def test_symmetry_does_not_change_what_is_found() -> None:
         assert lengths(one) == lengths(other)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "action", "label"),
@@ -188,6 +193,7 @@ def spec_cases() -> Iterable[object]:
         yield pytest.param(asked, id=f"{name} {tuple(dict(constants).values())} {len(drop)}", marks=marks)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("asked", list(spec_cases()))
 def test_agrees_with_the_search_up_to_six_actions_on_every_spec_of_the_family(asked: Asked) -> None:
     name, constants, drop = asked
@@ -213,6 +219,7 @@ LONG = 10
 """States in a run from which on the proof that none is shorter takes minutes."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "numbers", "asked", "length"),

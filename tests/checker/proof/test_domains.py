@@ -29,6 +29,7 @@ def lemmas_without(name: str) -> tuple[Property, ...]:
     return tuple(lemma for lemma in DOMAIN_LEMMAS if lemma.name != name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "numbers"), [*((name, row) for name in PROTOCOLS for row in CONSTANTS), *LARGER], ids=str)
 def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: tuple[int, ...]) -> None:
@@ -39,6 +40,7 @@ def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: 
     assert all(proof.can_fire for proof in proofs), "a proof about an action that can never fire says nothing"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip320"])
 @pytest.mark.parametrize(
@@ -77,12 +79,14 @@ def test_a_counterexample_satisfies_guard_and_lemmas_and_breaks_its_claims() -> 
         assert evaluate(item.violated, found.codes) == int(item.claim in found.claims)
 
 
+@pytest.mark.slow
 def test_the_proof_needs_the_lemma_that_a_leader_has_an_epoch() -> None:
     failed = failures(prove_domains(instance_of("kip320", (2, 2, 2, 1)), lemmas_without("LeaderHasEpoch")))
     assert list(failed) == ["LeaderWrite"]
     assert any(claim.endswith(".epoch") for claim in failed["LeaderWrite"].claims)
 
 
+@pytest.mark.slow
 def test_a_lemma_that_does_not_hold_initially_is_refuted() -> None:
     empty_isr = Property(
         "EmptyIsr", DOMAIN_LEMMAS[0].kind, lambda s: s.quorum.isr.is_empty, "wrong on purpose", "this test", "never"
@@ -91,6 +95,7 @@ def test_a_lemma_that_does_not_hold_initially_is_refuted() -> None:
     assert failed[INITIAL].claims == ("EmptyIsr",)
 
 
+@pytest.mark.slow
 def test_a_lemma_that_an_action_breaks_is_refuted_by_that_action() -> None:
     unwritten = Property(
         "NothingWritten", DOMAIN_LEMMAS[0].kind, lambda s: s.next_record_id == 0, "wrong on purpose", "this test", "never"

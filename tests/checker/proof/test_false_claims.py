@@ -45,6 +45,7 @@ def test_the_table_has_a_line_for_every_claim_and_its_ways() -> None:
     assert {line.count("|") for line in lines if line.startswith("| ")} == {len(tool.WAYS) + 4}
 
 
+@pytest.mark.slow
 def test_what_is_false_and_holds_is_told() -> None:
     name = next(iter(ANSWERS))
     answers = {**ANSWERS, name: {**ANSWERS[name], "induction": {"verdict": "holds", "seconds": 1.0}}}

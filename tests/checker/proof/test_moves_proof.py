@@ -62,6 +62,7 @@ def is_inductive(asked: Instance) -> bool:
     return found.verdict is Verdict.HOLDS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "states"),
@@ -125,6 +126,7 @@ def test_so_they_are_in_older_releases_with_kraft(version: str, parts: tuple[dic
     assert is_inductive(instance(*parts, version=version))
 
 
+@pytest.mark.slow
 def test_who_was_removed_and_comes_back_as_an_eligible_leader_is_beyond_them() -> None:
     """`acked check claims/move-and-back-keeps-acked` loses a record: there is no lemma to be found."""
     asked = Question(instance({"moves": 2, "min_insync_replicas": 2, "assigned": 2}), (PROMISES[0], *MOVE_LEMMAS))

@@ -128,6 +128,7 @@ HARMLESS = (
 """Actions of which no step breaks a promise then."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
@@ -168,6 +169,7 @@ def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
     assert broken(attempt((), SMALL, STALE)) == {**BREAKS, **{name: set() for name in HARMLESS}}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "need", [pytest.param(item, id=item.lemma, marks=() if item.lemma in QUICK else pytest.mark.long) for item in NEEDS]

@@ -55,6 +55,7 @@ def answer(variant: Variant, size: Size, *drop: Clause) -> Result:
     return search(Question(instance_of(variant, size, *drop), (FOLLOWED,)), Bounds(workers=2))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "pairs_at_least"),
@@ -82,6 +83,7 @@ def test_the_plain_oracle_says_so_too(name: str) -> None:
     assert_same_answer(search(question()), explore(Space(question()), StopPolicy.FIRST_VIOLATION))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_initially_the_family_has_elected_whom_partition_begins_with(name: str) -> None:

@@ -32,6 +32,7 @@ def test_every_engine_goes_by_its_own_name() -> None:
     assert list(ENGINE_CHOICES) == [AUTO, *ENGINES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_what_an_engine_does_not_support_it_refuses_by_itself(name: str, tmp_path: Path) -> None:
     engine = ENGINES[name](EngineOptions("spec", name))
@@ -43,6 +44,7 @@ def test_what_an_engine_does_not_support_it_refuses_by_itself(name: str, tmp_pat
         engine.search(question, Bounds(1, 1 << 26), StopPolicy.FIRST_VIOLATION, Observer(), stored)
 
 
+@pytest.mark.slow
 def test_a_proof_and_spark_decide_no_property_of_the_whole_graph_and_the_local_search_does() -> None:
     asked = recoverable()
     for capabilities in (PROOF, ENGINES["spark"](EngineOptions("spec", "spark")).capabilities):

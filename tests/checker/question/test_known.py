@@ -84,6 +84,7 @@ def test_nothing_is_traced_where_everything_holds(traced: list[str]) -> None:
     assert traced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -100,6 +101,7 @@ def test_another_question_is_not_taken_for_it(other: Callable[[], Question]) -> 
     assert not isinstance(other().plan, KnownPlan)
 
 
+@pytest.mark.slow
 def test_other_sources_and_a_damaged_entry_are_not_believed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search(ASKED["holds"].question())
     with monkeypatch.context() as changed:
@@ -110,6 +112,7 @@ def test_other_sources_and_a_damaged_entry_are_not_believed(cache: Path, monkeyp
     assert not isinstance(ASKED["holds"].question().plan, KnownPlan)
 
 
+@pytest.mark.slow
 def test_the_whole_plan_of_a_known_question_is_the_one_of_a_new_one() -> None:
     new = ASKED["violated"].question()
     search(new)

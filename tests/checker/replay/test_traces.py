@@ -35,6 +35,7 @@ def test_readers_and_writers_agree_on_the_format() -> None:
     assert FORMAT == FORMAT == "acked-trace/1"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_violation_s_document_replays_to_the_same_run(protocol: str) -> None:
@@ -48,6 +49,7 @@ def test_every_violation_s_document_replays_to_the_same_run(protocol: str) -> No
         assert trace_document(replayed) == document
 
 
+@pytest.mark.slow
 def test_a_trace_of_a_weakened_protocol_replays_only_with_what_was_dropped() -> None:
     clause = ("BecomeLeader", "newer leader epoch")
     found = documents("kip320", clause)
@@ -60,6 +62,7 @@ def test_a_trace_of_a_weakened_protocol_replays_only_with_what_was_dropped() -> 
                 replay(document)
 
 
+@pytest.mark.slow
 def test_a_claim_is_confirmed_in_the_last_state_or_step_alone() -> None:
     for document, _ in documents("truncate-to-hw"):
         claimed = document["spec"]["violates"]

@@ -100,6 +100,7 @@ def cut(path: Path, keep: int) -> None:
         os.unlink(path / "commits" / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [1, 7, 14, 20, 26, 27])
 def test_a_run_that_was_killed_goes_on_beyond_memory_or_in_it(tmp_path: Path, keep: int) -> None:
     path, expected = tmp_path / "run", in_memory(wide())
@@ -127,6 +128,7 @@ def test_a_folder_with_something_else_in_it_is_no_place_for_a_run(tmp_path: Path
     assert (tmp_path / "run" / foreign).read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_bounds_end_it_and_the_next_run_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert on_disk(path, wide(), least_memory(1), max_depth=15).stopped is StopReason.MAX_DEPTH
@@ -134,6 +136,7 @@ def test_bounds_end_it_and_the_next_run_goes_on(tmp_path: Path) -> None:
     assert answer(on_disk(path, wide(), least_memory(1))) == in_memory(wide())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_level_whose_candidates_have_no_room_together_is_settled_in_parts(
     tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
@@ -184,12 +187,21 @@ def test_the_log_has_room_for_what_was_deferred_and_a_call_that_expands_for_all(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_never_loads")
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(plan=plans())
 def test_random_protocols_have_the_same_answers(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> None:
-    question, path = question_of(plan), tmp_path_factory.mktemp("run")
+    assert_same_answers(question_of(plan), tmp_path_factory.mktemp("run"))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_never_loads")
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(plan=plans())
+def test_many_random_protocols_have_the_same_answers(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert_same_answers(question_of(plan), tmp_path_factory.mktemp("run"))
+
+
+def assert_same_answers(question: Question, path: Path) -> None:
     policy = StopPolicy.EVERY_PROPERTY
     bounds: dict[str, int] = {"max_depth": 8}
     expected = LocalSearch(question, Bounds(1, ENOUGH, **bounds), policy).run()

@@ -26,6 +26,7 @@ def instance_of(name: str, numbers: tuple[int, ...]) -> Instance:
     return protocol.instantiate(dict(zip((item.name for item in protocol.constants), numbers, strict=True)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_small_spaces_agree_in_everything(name: str) -> None:
@@ -72,6 +73,7 @@ for workers in (1, 2, 3):
 """
 
 
+@pytest.mark.slow
 def test_native_code_touches_no_freed_memory() -> None:
     # The debugging allocator fills what is freed with a pattern, and checks the borders of what is not.
     environment = {**os.environ, "PYTHONMALLOC": "debug"}

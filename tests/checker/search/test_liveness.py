@@ -267,6 +267,7 @@ def answered(fair: tuple[str, str, str], held: frozenset[Step] = frozenset()) ->
     return said(result), result
 
 
+@pytest.mark.slow
 def test_without_fairness_a_run_may_stand_still() -> None:
     verdict, result = answered(("", "", ""))
     assert verdict == "violated"
@@ -355,6 +356,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
     assert "a leader epoch is left" in answer("leader-in-office-bounded").notes[0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["leader-in-office-weak", "majority-older-term", "record-settles-among-crashes"])
 def test_two_workers_find_the_same_lasso_and_the_plain_evaluator_confirms_it(name: str) -> None:
@@ -385,6 +387,7 @@ def test_all_that_the_graph_says_is_reported_and_nothing_that_it_refutes_holds()
     assert list(result.violated) == ["Settles", "Twin"]
 
 
+@pytest.mark.slow
 def test_an_outcome_survives_its_file() -> None:
     spec = shipped("leader-in-office-weak")
     outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))

@@ -83,6 +83,7 @@ def test_specs_in_which_a_name_means_different_things_are_not_compared(capsys: p
     assert "Settles does not mean the same in both specs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_fairness_to_an_action_that_the_constants_leave_out_demands_nothing() -> None:
     text = f'title = "x"\nprotocol = "partition"\n[constants]\nreplicas = 2\n{WELL}'
     fair = [parse_spec(text + more, Path("x.toml")).question() for more in ("", '[fairness]\nweak = ["LoseSession"]\n')]

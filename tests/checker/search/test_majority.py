@@ -161,6 +161,7 @@ def test_the_figure_of_the_paper_is_found_in_as_few_steps_by_search_and_by_the_s
     assert [item.trace_length for item in bounded.violations] == [9]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("replicas", "failures", "verdict"), [
     (1, 0, Verdict.HOLDS), (2, 0, Verdict.HOLDS), (1, 1, Verdict.VIOLATED), (2, 1, Verdict.VIOLATED),

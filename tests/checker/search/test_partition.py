@@ -48,6 +48,7 @@ def answer(instance: Instance, *asked: str | Property, workers: int = 1) -> Resu
     return search(Question(instance, properties), Bounds(workers=workers))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "other"),
@@ -70,6 +71,7 @@ def test_the_native_search_says_what_the_plain_oracle_says(version: str, other: 
         assert result.distinct_states > 100
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.10", "1.0", "2.1", "2.7", "3.6", LATEST])
 def test_ranks_of_leader_epochs_never_have_gaps(version: str) -> None:
@@ -94,6 +96,7 @@ def test_few_releases_have_every_rule_as_any_release_has_it() -> None:
     assert rules(EVERY_RULE) == rules(CELLS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "plane"), [pytest.param(*cell, marks=() if cell in EVERY_RULE else pytest.mark.long) for cell in CELLS]
@@ -133,6 +136,7 @@ REFUTED: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("promise", "other"),

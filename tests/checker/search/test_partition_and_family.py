@@ -61,6 +61,7 @@ def verdict(question: Question) -> Verdict:
     return search(question, Bounds(workers=2)).verdict
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rules", "replicas", "epochs"),

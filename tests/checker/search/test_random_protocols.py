@@ -90,10 +90,21 @@ def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(WIDE)
 @given(plans())
 def test_every_engine_agrees_with_the_oracle_on_random_protocols(plan: Plan) -> None:
+    assert_agree_on(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_every_engine_agrees_with_the_oracle_on_many_random_protocols(plan: Plan) -> None:
+    assert_agree_on(plan)
+
+
+def assert_agree_on(plan: Plan) -> None:
     question = question_of(plan)
     space, answer = assert_engines_agree(question)
     event(f"words {question.instance.schema.words}")
@@ -112,6 +123,7 @@ def test_the_wide_example_has_three_words() -> None:
     assert len(assert_engines_agree(question)[0].level_of) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [4, 130, 300, 70_000, 1 << 33])
 def test_numbers_have_as_many_bits_as_they_need(span: int) -> None:
     plan = Plan(
@@ -200,6 +212,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "owner", "name", "fault"), FAULTS, ids=[f"{code.__name__}-{fault.__name__}" for code, *_, fault in FAULTS]
@@ -221,5 +234,6 @@ def test_a_fault_in_the_kernel_is_caught_by_the_comparison(
         assert_same_answer(search(question, Bounds(1, MEMORY, max_states=20_000), StopPolicy.EVERY_PROPERTY), expected)
 
 
+@pytest.mark.slow
 def test_the_same_comparison_passes_without_a_fault() -> None:
     assert_engines_agree(family())

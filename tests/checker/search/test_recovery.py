@@ -148,6 +148,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
     assert (lost.verdict, int(lost.exit_code)) == (Verdict.VIOLATED, 13)
 
 
+@pytest.mark.slow
 def test_it_is_said_which_clause_stands_in_the_way() -> None:
     for workers in (1, 2):
         notes = answer("last-in-sync-replica", workers).notes
@@ -155,6 +156,7 @@ def test_it_is_said_which_clause_stands_in_the_way() -> None:
         assert notes[1:] == ('ElectLeader would bring that about, but "candidate" is false',)
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_with_symmetry() -> None:
     plain = load_spec(SPECS / "stale-zk-version.toml").question()
     reduced = replace(plain, is_symmetric=True)
@@ -177,6 +179,7 @@ def test_the_name_of_a_promise_says_all_of_it() -> None:
     assert recoverable_named("WeakIsr") is None
 
 
+@pytest.mark.slow
 def test_an_outcome_survives_its_file() -> None:
     spec = load_spec(SPECS / "kafka-19522.toml")
     outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))

@@ -95,6 +95,7 @@ def test_the_bound_on_depth_commits_the_same_levels_on_any_number_of_workers(dep
     assert answers[0]["stopped"] is (StopReason.COMPLETE if depth >= 31 else StopReason.MAX_DEPTH)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("memory", [1, 10_000, 600_000, 3_000_000])
@@ -110,6 +111,7 @@ def test_the_memory_budget_commits_whole_levels_and_the_same_ones_each_time(work
         assert result.distinct_states == 7**6
 
 
+@pytest.mark.slow
 def test_more_memory_never_covers_less() -> None:
     covered = [search(grid(6, 6), Bounds(2, memory)).distinct_states for memory in range(200_000, 4_000_000, 400_000)]
     assert covered == sorted(covered)
@@ -247,6 +249,7 @@ def test_rounds_of_any_length_expand_every_state_once(workers: int, chunk: int, 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("count", "words"), [(2, 2), (3, 3), (5, 5)])

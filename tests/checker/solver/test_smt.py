@@ -51,6 +51,7 @@ def test_a_term_has_the_evaluators_value_in_every_state(recipes: list[Recipe], s
         assert value_of(z3.substitute(frame.term(root), known)) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(BOOLS, STATES)
 def test_the_solver_finds_no_other_value_in_a_state(recipe: Recipe, state: tuple[int, ...]) -> None:
@@ -101,6 +102,7 @@ def test_in_domain_excludes_codes_that_the_bits_allow() -> None:
     assert solver.check() == z3.unsat
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_guards_and_updates_of_a_protocol_agree_along_a_run(name: str) -> None:

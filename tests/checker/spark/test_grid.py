@@ -24,6 +24,7 @@ def test_what_is_sent_arrives_after_two_hops_and_is_expected_where_it_comes(task
             assert not {*place.mates} & {*place.helpers, *place.helped}, "one kind of message between two tasks"
 
 
+@pytest.mark.slow
 def test_a_task_meets_no_more_others_than_the_documentation_says() -> None:
     for tasks in (*range(2, 150), 240, 241, 256, 257, 8704):
         for task in range(tasks) if tasks < 300 else (0, 93, 4000, 8610, 8648, 8703):

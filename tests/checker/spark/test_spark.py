@@ -123,6 +123,8 @@ KINDS = {
     "kafka19975-bug": (2, 2),
     "kip890-no-add-fix": (7, 2),
     "txn-zombie-3-5": (7, 1),  # A violated property of steps.
+    "kafka20634-bug": (2, 1),
+    "uncommitted-decision-bug": (2, 2),
     "compaction": (7, 2),
     "unmapped-tombstone-bug": (2, 2),
     "share": (2, 2),
@@ -138,6 +140,7 @@ def assert_as_locally(driver: SparkDriver, folder: Path, item: Spec, buckets: in
     assert answer(result) == expected, (item.name, buckets, tasks)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_spec_of_each_kind_has_the_local_answer(driver: SparkDriver, tmp_path: Path, name: str) -> None:

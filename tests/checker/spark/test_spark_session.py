@@ -222,6 +222,18 @@ def test_slots_that_spark_waits_for_are_waited_for_and_others_are_not(
     assert driver.slots() == slots
 
 
+def test_a_cluster_that_has_another_secret_is_told_by_what_spark_has_written_since_it_began(tmp_path: Path) -> None:
+    """Spark's own authentication, which a cluster may have on; `test_spark_start.py` asks a real master."""
+    driver = SparkDriver(SparkSettings("spark://host:7077"), tmp_path / "spark.log")
+    refused = "ERROR SaslRpcHandler: javax.security.sasl.SaslException: DIGEST-MD5: digest response format violation\n"
+    driver.log.write_text(refused, "utf-8")
+    driver._log_begin = len(refused)
+    driver._refuse_secret()
+    driver.log.write_text(2 * refused, "utf-8")
+    with pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate=true"):
+        driver._refuse_secret()
+
+
 def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:
     cores = {"spark.executor.cores": "4"}
     assert SparkSettings("yarn", cores, memory=1 << 30).overhead == {"spark.executor.memoryOverhead": f"{5 * 1024 + 384}m"}

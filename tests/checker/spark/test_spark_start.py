@@ -48,10 +48,10 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
     assert (result.workers, answer(result)) == (2, answer(search(spec("kip101"), BOUNDS)))
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("said", ["wrong", pytest.param("", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("said", ["wrong", ""])
 def test_a_wrong_secret_or_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    """Of Spark's own authentication, which a cluster may have on; its master refuses, whatever workers there are."""
+    """Its master refuses, whatever workers there are; `test_spark_session.py` has what Spark writes of it."""
     secret = "-Dspark.authenticate=true -Dspark.authenticate.secret=right"
     monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {secret}")
     conf = {"spark.authenticate": "true", "spark.authenticate.secret": said} if said else {}

@@ -124,6 +124,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("room", [1 << 20, 100, 0])
 def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
@@ -282,6 +283,7 @@ def met(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
     return seen
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("tasks", [3, 6, 7])
@@ -312,6 +314,7 @@ SLOWLY = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("victim", "moment"), [(1, "_insert"), (6, "_flush"), *SLOWLY])

@@ -55,6 +55,7 @@ def cut(path: Path, keep: int) -> None:
         os.unlink(path / "commits" / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("buckets", [1, 2, 7, 64])
 def test_a_run_cut_off_after_any_level_goes_on_to_the_same_answer(tmp_path: Path, workers: int, buckets: int) -> None:

@@ -88,6 +88,7 @@ def test_packed_states_are_read_in_their_order_and_by_buckets(tmp_path: Path, bi
         assert 0 < len(here) < len(states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_every_processor_writes_the_same_bytes(tmp_path: Path, bits: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> None:
     states = neighbours(bits, 300)

@@ -94,6 +94,7 @@ def states_of(question: Question, count: int) -> list[tuple[int, ...]]:
     return [schema.pack([drawn.randrange(leaf.cardinality) for leaf in schema.leaves]) for _ in range(count)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "numbers"),
@@ -127,6 +128,7 @@ def test_all_images_of_a_state_have_one_representative() -> None:
 # -- searches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
@@ -196,10 +198,21 @@ SHIFTING = Plan(
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(SHIFTING)
 @given(plans())
 def test_nothing_is_lost_by_symmetry_on_random_protocols(plan: Plan) -> None:
+    assert_nothing_is_lost(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_nothing_is_lost_by_symmetry_on_many_random_protocols(plan: Plan) -> None:
+    assert_nothing_is_lost(plan)
+
+
+def assert_nothing_is_lost(plan: Plan) -> None:
     plain = symmetric(question_of(plan), plan)
     try:
         replace(plain, is_symmetric=True).refuse_asymmetry()
@@ -217,12 +230,14 @@ def symmetric(question: Question, plan: Plan) -> Question:
     return Question(protocol.instantiate({}), question.properties)
 
 
+@pytest.mark.slow
 def test_the_shifting_example_is_reduced_and_breaks_both_its_properties() -> None:
     space, results = assert_reduced(symmetric(question_of(SHIFTING), SHIFTING), 20_000)
     assert results[0].distinct_states * 2 < len(space.level_of)
     assert set(results[0].violated) == {"P0", "P1"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip101", "kip279", "kip320-first-try"])
 def test_the_shortest_violation_is_as_long_as_without_symmetry(name: str) -> None:

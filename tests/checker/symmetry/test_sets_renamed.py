@@ -167,6 +167,7 @@ def test_an_assignment_that_prefers_an_id_is_named_with_its_field() -> None:
     assert f"what it assigns to votes ({HERE}:" in refusal(decide)
 
 
+@pytest.mark.slow
 def test_of_two_sorts_with_too_many_renamings_together_the_one_with_more_is_renamed() -> None:
     def take(s: State, p: P, v: V) -> None:
         require("nothing yet", s.has[p].is_none)
@@ -273,14 +274,15 @@ def is_renamed(instance, step) -> bool:
 
 
 @pytest.mark.slow
-def test_what_is_accepted_is_so_in_every_state() -> None:
+@pytest.mark.parametrize("seeds", [100, pytest.param(250, marks=pytest.mark.long)])
+def test_what_is_accepted_is_so_in_every_state(seeds: int) -> None:
     answers = []
-    for seed in range(250):
+    for seed in range(seeds):
         instance = protocol_of(deciding(seed)).instantiate({"n": 3, "values": 1})
         accepts = check_symmetry(instance, [], P).is_symmetric
         answers += [(accepts, is_renamed(instance, step)) for step in instance.actions if step.action.name == "Decide"]
     assert (True, False) not in answers
-    assert answers.count((True, True)) > 40
-    assert answers.count((False, False)) > 40
+    assert answers.count((True, True)) > seeds // 7
+    assert answers.count((False, False)) > seeds // 7
     # What is so and not recognised: some; not most.
     assert answers.count((False, True)) < answers.count((True, True))

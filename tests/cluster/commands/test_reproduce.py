@@ -354,6 +354,7 @@ def test_a_claim_about_what_a_release_lacks_does_not_concern_it(monkeypatch: pyt
     assert [one.spec.name for one in candidates("4.1.0", Mode.KRAFT)] == ["eligible-leader-is-replica", "hw-trails"]
 
 
+@pytest.mark.slow
 def test_a_saved_trace_that_cannot_be_played_is_refused_with_its_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_recorded_run_is_valid_and_what_was_seen_is_told(capsys: pytest.Captur
     assert err == ""
 
 
+@pytest.mark.slow
 def test_a_line_that_is_not_explained_is_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     code, out, _ = ends(capsys, "validate", str(folder), "--topic", "t", "-q")
@@ -64,6 +65,7 @@ def test_a_line_that_is_not_explained_is_named_with_the_reason(tmp_path: Path, c
     assert "the line says first offset 2, and by the rules it is 1" in out
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_the_system_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     code, _, err = ends(capsys, "validate", str(folder), "-t", "t", "-q", "--html", str(tmp_path / "no" / "page.html"))
@@ -82,6 +84,7 @@ def test_a_look_around_that_is_given_up_is_not_explained_and_never_undecided() -
     assert (verdict.is_valid, verdict.stuck is not None, verdict.slack.nodes) == (False, True, 1)
 
 
+@pytest.mark.slow
 def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     assert main(["validate", str(folder), "--topic", "t", "--format", "json"]) == 12
@@ -272,6 +275,7 @@ def test_lines_that_are_missing_or_not_understood_are_named(
     assert (code, says in out) == (150 if says else 0, True), out
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_steps_before_the_line_the_line_and_why_it_is_not_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,7 @@ def test_what_a_coordinator_says_is_what_it_knows_to_be_committed_and_to_3_9_all
     assert (values_of(logs, 0), values_of(logs, 0, 2)) == (("r1", "r2"), ("r1",))
 
 
+@pytest.mark.slow
 def test_each_row_has_the_settings_that_its_steps_ask_for() -> None:
     """A buffer that holds one commit, the format of an upgrade, and the shortest retention where it passes."""
     wanted = {

@@ -266,6 +266,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_nodes_and_folder_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     folder.mkdir()

@@ -101,6 +101,7 @@ def test_an_answer_after_the_removal_of_the_fetcher_does_not_count(release: str)
     assert not verdict_of({0, 1, 2}, *moved(replace(REMOVES, at=45), TAKES, *GOES_ON), release=release).is_valid
 
 
+@pytest.mark.slow
 def test_after_it_has_asked_the_next_leader_a_follower_takes_nothing_of_the_former() -> None:
     late = replace(TAKES, at=80)
     asks = said(71, 2, Says.NOTES_FETCH, follower=1, offset=0)

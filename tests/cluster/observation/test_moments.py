@@ -248,6 +248,7 @@ def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appendin
 # -- answers that tell to truncate --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_real_3_3_2_takes_the_high_watermark_that_comes_with_the_news_that_logs_diverge() -> None:
     """A former leader's falls from 37 to 36 before it truncates from 38 to 37 (KAFKA-14704)."""
     found = verdict_on_files("truncation-3.3.2")

@@ -209,6 +209,7 @@ def test_with_a_leader_that_goes_when_a_reassignment_is_complete_another_is_elec
     assert found.is_valid == is_valid, found.stuck
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "is_valid"), [(0, True), (1, False)])
 def test_a_broker_to_which_a_partition_moves_back_has_an_empty_log(end: int, is_valid: bool) -> None:
     """3.6.2: its former log was deleted when the partition moved away."""

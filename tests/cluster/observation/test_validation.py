@@ -158,6 +158,7 @@ def test_without_the_line_of_its_restart_a_killed_broker_counts_as_one_that_lost
     assert found.steps["LoseSession"] == 1
 
 
+@pytest.mark.slow
 def test_a_line_that_is_there_twice_is_not_explained() -> None:
     recorded = run("k4-s1")
     append = recorded.the(Says.APPENDS)
@@ -166,6 +167,7 @@ def test_a_line_that_is_there_twice_is_not_explained() -> None:
     assert names_it(verdict, again)
 
 
+@pytest.mark.slow
 def test_a_line_of_another_run_is_not_explained() -> None:
     recorded = run("k4-s1")
     foreign = replace(run("k4-s3").the(Says.APPENDS, by=1), at=recorded.events[-1].at)

@@ -28,6 +28,7 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_logs_that_are_a_behaviour_are_explained_and_others_are_named_with_the_reason(tmp_path: Path) -> None:
     assert validate_logs(written(tmp_path), "t", "4.4.0") == LogValidation(Found.EXPLAINED, 31)
     offsets = ("last offset: 1, first offset: 1, next offset: 2", "last offset: 2, first offset: 2, next offset: 3")

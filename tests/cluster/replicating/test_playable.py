@@ -89,6 +89,7 @@ def test_who_lags_is_removed_by_the_clock_and_only_if_nothing_else_breaks_the_pr
     assert timed - names == {"AskToShrink"}
 
 
+@pytest.mark.slow
 def test_with_zookeeper_a_broker_may_be_back_and_hear_nothing() -> None:
     asked = question("2.1")
     labels = ["Crash(broker=1, log_end=0, checkpoint=0)", "Restart(broker=1, is_clean=True)", "BecomeLeader(leader=0)", SENT]
@@ -111,6 +112,7 @@ def test_traces_of_other_protocols_are_refused() -> None:
         playable(asked, ON_KRAFT)
 
 
+@pytest.mark.slow
 def test_a_partition_that_does_not_begin_on_all_brokers_is_refused() -> None:
     asked = question("2.0", reassignment=True, assigned=2)
     with pytest.raises(ConfigurationError, match="with 2 replicas on 3 brokers, and the driver gives every broker one"):
@@ -142,6 +144,7 @@ def test_a_high_watermark_that_may_wait_for_a_follower_outside_the_isr_is_not_pl
     assert (refused.index, "the high watermark waits for a follower outside the ISR" in refused.reason) == (12, True)
 
 
+@pytest.mark.slow
 def test_a_leader_that_learns_its_isr_asks_for_a_follower_only_when_that_one_fetches() -> None:
     asked = question("3.9", "kraft", log_size=2, records=2)
     gone = "Crash(broker=1, log_end=0, checkpoint=0)"

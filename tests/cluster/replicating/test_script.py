@@ -23,6 +23,7 @@ def test_the_order_of_replicas_leads_to_every_election() -> None:
     assert script_of(asked, run(asked, steps), ON_ZOOKEEPER).order == (0, 1, 2)
 
 
+@pytest.mark.slow
 def test_a_move_of_leadership_gives_the_replicas_another_order() -> None:
     asked = question("2.1", leadership_moves=True)
     steps = ["MoveLeadership(broker=1)", CRASH.format(1), "ElectLeader(broker=2)"]
@@ -48,6 +49,7 @@ def test_what_brokers_do_at_once_is_compared_after_it() -> None:
     assert [step.is_settled for step in script.steps] == [True, True, False, True, False, True, True]
 
 
+@pytest.mark.slow
 def test_a_broker_that_comes_back_as_eligible_leader_was_shut_down_in_order() -> None:
     asked = question("4.1", min_insync_replicas=2)
     down = [CRASH.format(1), CRASH.format(2), CRASH.format(0)]

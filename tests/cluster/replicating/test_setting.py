@@ -78,6 +78,7 @@ def test_rules_that_a_release_does_not_have_are_named() -> None:
     assert rules_unlike(question("2.8").instance.constants, release("2.8.0"), Mode.ZOOKEEPER) == ()
 
 
+@pytest.mark.slow
 def test_idempotence_is_the_traces_or_that_of_the_control() -> None:
     assert setting_of(question("3.9", "kraft", idempotence=True, retries=True)).is_idempotent
     made = setting_of(question("3.9", "kraft"))

@@ -85,6 +85,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acked.cluster.reports.reproductions.reading.replay", replayed)
 
 
+@pytest.mark.slow
 def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
     made, left_out = answer(4, 0), {"AskToShrink": "by the clock"}
     path = tmp_path / "saved.json"

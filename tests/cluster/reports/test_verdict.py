@@ -121,6 +121,7 @@ def test_a_trace_without_a_promise_is_not_called_kept_where_a_record_is_lost() -
     assert (ending.value, said.split(":")[0]) == ("good", "kept on Kafka 3.9.1 with KRaft, as the model says")
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_saved_before_is_judged_by_what_it_says_was_seen(tmp_path: Path) -> None:
     """Documents of before say "reproduced" and 12 of every run that did not part."""
     document = answer_document(answer(), {})

@@ -77,6 +77,7 @@ LARGER = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: str(item)[6:-1]
@@ -96,6 +97,7 @@ def test_the_enumeration_is_asked_about_every_size_every_rule_every_client_and_e
     assert {item.name for item in everything if len({has[item.name] for has in asked}) == 1} == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [QUICK[0], QUICK[3], QUICK[6], QUICK[7]], ids=lambda item: str(item)[6:-1])
 def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:
@@ -203,6 +205,7 @@ def proved(names: tuple[str, ...], constants: dict[str, Any], without: str = "")
     return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "constants"),

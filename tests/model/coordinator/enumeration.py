@@ -204,15 +204,18 @@ def high_watermarks(rules: Rules, w: World) -> Iterator[World]:
             yield w.node(i, hw=max(held))
 
 
+def caught_up(w: World, r: int, leader: int) -> bool:
+    return w.nodes[r].epoch == len(w.leaders) and w.nodes[r].log == w.nodes[leader].log
+
+
 def isr_changes(rules: Rules, w: World) -> Iterator[World]:
-    for i, me in enumerate(w.nodes):
+    for i in range(rules.brokers):
         if not is_newest_leader(w, i):
             continue
-        for r, other in enumerate(w.nodes):
+        for r in range(rules.brokers):
             if r in w.isr and r != i and rules.shrinks:
                 yield replace(w, isr=w.isr - {r})
-            caught_up = other.epoch == len(w.leaders) and other.log == me.log
-            if r not in w.isr and caught_up and (rules.shrinks or rules.unclean or rules.lost_disks):
+            if r not in w.isr and caught_up(w, r, i) and (rules.shrinks or rules.unclean or rules.lost_disks):
                 yield replace(w, isr=w.isr | {r})
 
 
@@ -395,8 +398,9 @@ def transactions(rules: Rules, w: World) -> Iterator[World]:
         if context is None or not has_room(rules, w, i):
             continue
         if memory(context).pending != commit:
-            refused = under_min_isr(rules, w) and not rules.strict_min_isr
-            if context.last_committed == context.last_written and not refused:
+            # partitionWriter.append all the same; what is in every log then is all that the leader has, and the marker.
+            replicated = all(caught_up(w, r, i) for r in w.isr) and not under_min_isr(rules, w)
+            if is_newest_leader(w, i) and replicated and context.last_committed == context.last_written:
                 yield transaction_over(w)
             continue
         there = any(kind in {"COMMIT", "ABORT"} and number == commit for kind, number in context.replayed)

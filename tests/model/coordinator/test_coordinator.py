@@ -68,12 +68,14 @@ QUICK = [
     Rules(rebalances=1, commits=1, asks=True),
     Rules(asks=True, listens_as_leader=False),
     Rules(expiry=True, keeps_default_timestamps=False, commits=1),
+    Rules(transactions=True, commits=1),
 ]
 LARGER = [
     Rules(max_epoch=3, duties_in_order=False, queues_requests=False, commits=1),
     Rules(expiry=True, spares_rebalancing=False, commits=1),
     Rules(expiry=True),
     Rules(transactions=True, asks=True),
+    Rules(transactions=True, shrinks=True),
     Rules(transactions=True, records=4, applies_markers_first=False),
     Rules(transactions=True, rebalances=1, records=4, commits=1, listens_as_leader=False),
     Rules(max_epoch=3, own_load_only=False),
@@ -83,6 +85,7 @@ LARGER = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: str(item)[6:-1]
@@ -101,6 +104,7 @@ def test_the_enumeration_is_asked_about_every_rule_every_client_and_every_failur
     assert {item.name for item in (*CLIENTS, *CIRCUMSTANCES, *RULES) if len({has[item.name] for has in asked}) == 1} == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [QUICK[0], QUICK[1], QUICK[3], QUICK[5]], ids=lambda item: str(item)[6:-1])
 def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:

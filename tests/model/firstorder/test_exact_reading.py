@@ -206,7 +206,7 @@ def compare(read: Reading, instance: Instance, states: int, predicates: Mapping[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(1, 2), (2, 2), (3, 2)])
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 2), pytest.param((3, 2), marks=pytest.mark.long)])
 def test_what_is_beyond_an_array_or_of_nothing_is_read_as_an_instance_reads_it(sizes: tuple[int, int]) -> None:
     """Such a read used to be open, so that a proof could miss what happens there."""
     made = protocol(*TRAPS)
@@ -214,9 +214,20 @@ def test_what_is_beyond_an_array_or_of_nothing_is_read_as_an_instance_reads_it(s
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(plans())
 def test_a_random_protocol_is_read_as_it_is_or_refused(plan: Plan) -> None:
+    assert_read_or_refused(plan)
+
+
+@pytest.mark.long
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_many_random_protocols_are_read_as_they_are_or_refused(plan: Plan) -> None:
+    assert_read_or_refused(plan)
+
+
+def assert_read_or_refused(plan: Plan) -> None:
     made = protocol_of(plan)
     try:
         read, refusal = Reading(made, is_exact=True), ""
@@ -244,6 +255,7 @@ PREDICATES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PREDICATES)
 def test_a_predicate_means_for_all_constants_what_it_means_under_each(name: str) -> None:
@@ -254,6 +266,7 @@ def test_a_predicate_means_for_all_constants_what_it_means_under_each(name: str)
         compare(read, instance, 40, {name: PREDICATES[name]})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["two_phase_commit", "paxos", "lease", "raft"])
 def test_an_example_is_read_for_all_constants_as_its_instances_say(name: str) -> None:

@@ -82,6 +82,7 @@ def states_of(name: str, of: int) -> list[list[int]]:
 ALL_OR_SOME = [pytest.param(1, marks=[pytest.mark.slow, pytest.mark.long], id="all"), pytest.param(7, id="a seventh")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("of", ALL_OR_SOME)
 @pytest.mark.parametrize("name", NAMES)
@@ -105,6 +106,7 @@ def compare_steps(name: str, is_larger: bool, states: list[list[int]]) -> None:
     assert fired > len(states) // 10
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("of", ALL_OR_SOME)
 @pytest.mark.parametrize("name", NAMES)

@@ -66,6 +66,7 @@ def test_what_the_switches_leave_out_is_left_out() -> None:
     assert "broker[].pending" in {family.name for family in before.families.values() if family.is_absent}
 
 
+@pytest.mark.slow
 def test_no_step_depends_on_how_many_brokers_there_are_or_how_many_are_enough() -> None:
     read = Reading(partition, constants=constants(EVERYTHING))
     named = {
@@ -83,6 +84,14 @@ def searched(compared: Comparison, most: int | None = None) -> Result:
 
 
 @pytest.mark.slow
+def test_every_step_of_the_first_states_with_two_brokers_and_one_offset_is_the_readings() -> None:
+    found = searched(comparison(2, 1, 1), 60_000)
+    assert not found.violations
+    assert found.distinct_states >= 20_000  # Complete levels only.
+
+
+@pytest.mark.slow
+@pytest.mark.long
 def test_every_step_of_every_state_with_two_brokers_and_one_offset_is_the_readings() -> None:
     found = searched(comparison(2, 1, 1))
     assert (found.verdict, found.stopped) == (Verdict.HOLDS, StopReason.COMPLETE)

@@ -133,6 +133,7 @@ def test_members_of_a_set_of_structs_are_those_that_it_contains(name: str) -> No
     assert truths(MEMBERS[name]) == truths(CONDITIONS[name])
 
 
+@pytest.mark.slow
 def test_a_function_is_asked_once_for_a_struct_of_thousands_of_values() -> None:
     asked: list[None] = []
 

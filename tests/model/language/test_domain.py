@@ -91,6 +91,7 @@ def test_random_states_survive_packing_and_decoding(layout: tuple[type[Struct], 
     assert schema.encode(plain) == codes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(LAYOUTS)
 def test_leaves_neither_overlap_nor_straddle_a_word(layout: tuple[type[Struct], int]) -> None:
@@ -105,6 +106,7 @@ def test_leaves_neither_overlap_nor_straddle_a_word(layout: tuple[type[Struct], 
     assert all(0 <= word < 1 << WORD_BITS for word in schema.pack([leaf.cardinality - 1 for leaf in schema.leaves]))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(2, 2, 2, 1), (3, 2, 2, 2), (5, 4, 4, 4)], ids=str)
 @pytest.mark.parametrize("name", PROTOCOLS)

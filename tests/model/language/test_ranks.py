@@ -34,6 +34,7 @@ def ranked(unit: type[Int], numbers: list[int], in_use: list[bool]) -> list[int]
         return [evaluate(rank(number).expr, ()) for number in symbolic]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, MAX_RANKS), st.booleans()), max_size=16))
 def test_a_rank_is_the_number_of_smaller_ones_in_use(pairs: list[tuple[int, bool]]) -> None:
     numbers, in_use = [number for number, _ in pairs], [used for _, used in pairs]

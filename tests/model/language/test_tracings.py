@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.action import require
 from acked.model.language.context import Constant, switch
 from acked.model.language.protocol import Protocol
-from acked.model.language.quantify import ite
+from acked.model.language.quantify import implies, ite, one_of
 from acked.model.language.state import Array, Present, Struct, field, remembered
 from acked.model.language.tracings import Common, Effect, Ground, StepReadings, Tracings
 from acked.model.language.values import Bool, Id, Int
@@ -118,8 +119,43 @@ def test_only_what_is_different_is_traced_again(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_left_out_of_one_is_not_left_out_of_others() -> None:
     tracings = Tracings()
-    dropped = toy.instantiate(BASE, [("Fill", "there is room")], tracings)
-    assert toy.instantiate(BASE, (), tracings).fingerprint() == toy.instantiate(BASE).fingerprint() != dropped.fingerprint()
+    alone = toy.instantiate(BASE, [("Fill", "there is room")])
+    for _ in range(2):  # Before there is a whole one, and after.
+        dropped = toy.instantiate(BASE, [("Fill", "there is room")], tracings)
+        whole = toy.instantiate(BASE, (), tracings)
+        assert dropped.fingerprint() == alone.fingerprint()
+        assert whole.fingerprint() == toy.instantiate(BASE).fingerprint() != dropped.fingerprint()
+
+
+def test_a_clause_that_is_left_out_rules_out_no_binding() -> None:
+    numbers = Protocol("numbers", State, title="n", source="acked", constants=toy.constants, initial=lambda s: None)
+
+    @numbers.action()
+    def take(s: State, number: Number) -> None:
+        require("it is nothing", number == 0)
+        s.held[one_of(Box)] = number
+
+    def labels(drop: Sequence[tuple[str, str]]) -> list[str]:
+        return [step.label for step in numbers.instantiate(BASE, drop).actions]
+
+    assert labels([]) == ["Take(number=0)"]
+    assert labels([("Take", "it is nothing")]) == ["Take(number=0)", "Take(number=1)", "Take(number=2)"]
+
+
+def test_a_consequent_that_is_a_function_is_asked_for_where_the_antecedent_may_hold() -> None:
+    asked: list[int] = []
+
+    def holds(s: State, least: int) -> Bool:
+        def consequent() -> Bool:
+            asked.append(least)
+            return s.held[one_of(Box)] < 2
+
+        return implies(s.held[one_of(Box)] >= least, consequent)
+
+    instance = toy.instantiate(BASE)
+    first, second = (instance.state_predicate(str(n), partial(holds, least=n)) for n in (1, 3))
+    assert asked == [1]
+    assert first is not second is instance.pool.true
 
 
 def test_a_pool_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,7 @@ def test_fetches_that_name_no_epoch_after_an_answer_without_records_are_those_of
     assert answer(asked, names_epoch, False, keeps_epoch=False) == expected
 
 
+@pytest.mark.slow
 def test_an_answer_of_a_former_epoch_is_told_apart_from_one_of_the_present() -> None:
     # Neither side of the comparison would be worth much if the rule made no difference to it.
     by_offset, by_epoch = (answer(rules(leadership_moves=True), names_epoch, False)[0] for names_epoch in (False, True))

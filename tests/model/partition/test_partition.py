@@ -87,6 +87,7 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     assert {"consumer.offset", "consumer.latest", "broker[0].pending", "broker[1].down", "lossy_left"} <= leaves(full)
 
 
+@pytest.mark.slow
 def test_a_decoded_state_shows_only_the_fields_that_are_there_and_is_encoded_again() -> None:
     for constants in (TINY, EVERYTHING):
         instance = partition.instantiate(constants)
@@ -234,6 +235,7 @@ def test_the_last_leader_is_who_led_when_the_isr_became_empty() -> None:
     assert [can(instance, f"ElectLeader(broker={r})", *reversed(BOTH_DOWN), *both_unclean) for r in (0, 1)] == [False, True]
 
 
+@pytest.mark.slow
 def test_an_unclean_election_clears_the_eligible_leaders() -> None:
     instance = release("4.1", **{**TINY, "replicas": 3}, min_insync_replicas=3, unclean_election=True, retries=False)
     down = tuple(f"Crash(broker={r}, log_end=0, checkpoint=0)" for r in (2, 1, 0))
@@ -253,6 +255,7 @@ def test_an_answer_that_is_due_with_the_append_may_be_lost(acks: str) -> None:
     assert play(instance, *leave, "Produce(leader=0, record=0, answered=True)")["producer"]["status"] == [ACKED]
 
 
+@pytest.mark.slow
 def test_a_refused_record_is_given_up_without_retries_and_the_next_one_is_sent() -> None:
     instance = release("4.1", **{**TINY, "records": 2}, acks="all", retries=False, in_flight=1)
     assert not can(instance, "Produce(leader=0, record=1, answered=True)")
@@ -269,6 +272,7 @@ def says(instance: Instance, label: str, *before: str) -> str:
     return instance.tell(step, codes, instance.fire(step, codes))
 
 
+@pytest.mark.slow
 def test_a_step_in_which_producers_are_answered_says_how_and_one_that_leaves_them_alone_says_so_too() -> None:
     sent = ("Produce(leader=0, record=0, answered=True)", "FetchRecord(follower=1, leader=0)")
     instance = release("4.1", **TINY, acks="all", retries=False, min_insync_replicas=2, strict_min_isr=False)
@@ -329,6 +333,7 @@ def test_a_truncation_that_leaves_the_epoch_cache_as_it_is_never_ends() -> None:
         assert play(mended, *WITHOUT_WRITES, asks)["log"][0]["end"] == 0
 
 
+@pytest.mark.slow
 def test_a_follower_beyond_its_leaders_log_end_halts_to_2_0_where_unclean_elections_are_off() -> None:
     lost = (
         "Produce(leader=0, record=0, answered=True)", "ShrinkIsr(leader=0, followers=[1])",
@@ -368,6 +373,7 @@ def test_a_client_that_has_seen_a_newer_leader_epoch_is_not_answered_in_an_older
     assert can(instance, "QueryLatestOffset(leader=0)", *before) is asks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "taken"), [("2.4", False), ("2.5", True)])
 def test_a_leader_without_producer_state_takes_any_sequence_number_from_2_5_on(version: str, taken: bool) -> None:
     instance = release(version, **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, idempotence=True)
@@ -387,6 +393,7 @@ def test_after_4_4_a_log_that_never_held_a_record_takes_sequence_number_0_first(
     assert can(instance, third, first, "RestartProducer()")
 
 
+@pytest.mark.slow
 def test_after_4_4_a_producer_whose_records_were_lost_goes_on_under_a_new_producer_epoch() -> None:
     instance = release(
         LATEST, replicas=2, records=3, log_size=2, acks="1", retries=True, idempotence=True, crashes="lossy",

@@ -50,6 +50,7 @@ def test_the_high_watermark_may_wait_for_a_follower_outside_the_isr_that_has_fet
     assert rises["broker"][0]["hw"] == 1
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_a_follower_outside_the_isr_that_the_leader_never_heard_of() -> None:
     # Broker 2 lives and follows, and was removed before its first fetch.
     instance = release(LATEST, **TWO_RECORDS)
@@ -197,6 +198,7 @@ LED_AGAIN = (
 """Broker 0 led, truncated its record under the next leader, and leads again; broker 2 has it, and awaits an answer."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "noticed"), [("3.5", True), ("3.5.1", False), ("3.6", False), ("3.7", True), ("3.9.1", True)]
@@ -249,6 +251,7 @@ def test_whether_fetches_name_an_epoch_is_kept_only_where_logs_may_part_within_a
     assert not has_field("3.6", late_answers=True, answer_names_epoch=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "states"), [("3.4", 39_362), ("3.4.1", 39_286)])
 def test_what_is_taken_with_a_truncation_leads_to_states_of_its_own(version: str, states: int) -> None:
     instance = release(version, **{**MOVED, "crashes": "none", "late_answers": False})
@@ -317,6 +320,7 @@ def test_the_clean_shutdown_file_of_an_eligible_leader_was_on_the_disk_that_is_r
     assert not can(instance, "ReplaceDisk(broker=0)", *replaced), "one disk is replaced"
 
 
+@pytest.mark.slow
 def test_to_4_2_a_new_disk_makes_the_controller_forget_the_eligible_leaders_because_it_is_another_directory() -> None:
     constants = {"min_insync_replicas": 2, "acks": "all", "retries": False, "kills": False, "empty_disks": 1}
     back = ("ShutDown(broker=1)", "ShutDown(broker=0)", "ReplaceDisk(broker=0)", "Restart(broker=0, is_clean=False)")
@@ -365,6 +369,7 @@ def test_a_change_that_names_a_fenced_broker_is_refused_and_the_leader_goes_back
     assert play(zombie, *fenced, "RefuseAlterPartition(leader=0)")["broker"][0]["pending"] == []
 
 
+@pytest.mark.slow
 def test_a_broker_that_was_fenced_and_did_not_restart_keeps_its_broker_epoch() -> None:
     instance = release("3.9", "kraft", **{**TWO_RECORDS, "records": 1}, zombies=True)
     asked = (

@@ -75,6 +75,7 @@ def test_the_plain_evaluator_finds_the_same_states_and_traces() -> None:
     assert_same_answer(search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{"eligible_leader_replicas": True}, {"zombies": True, "crashes": "none"}], ids=str)
 def test_where_nobody_can_be_asked_for_the_states_are_those_without_reassignment(more: dict[str, Any]) -> None:
     def states(**constants: Any) -> tuple[int, int, list[int]]:

@@ -66,6 +66,7 @@ def test_where_fetches_name_their_epoch_a_second_request_brings_nothing_new(
     assert len(two) > 1000
 
 
+@pytest.mark.slow
 def test_where_a_fetch_need_not_name_its_epoch_it_does(tmp_path: Path) -> None:
     # A broker that is behind answers one that is ahead, and takes an older request afterwards.
     one, two = with_one_and_two("2.2", tmp_path, candidates=1, leadership_moves=True)

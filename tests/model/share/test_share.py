@@ -71,6 +71,7 @@ LARGER = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: str(item)[6:-1]
@@ -89,6 +90,7 @@ def test_the_enumeration_is_asked_about_every_size_every_circumstance_and_every_
     assert {item.name for item in constants if len({has[item.name] for has in asked}) == 1} == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", QUICK[1:6], ids=lambda item: str(item)[6:-1])
 def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:
@@ -161,6 +163,7 @@ def proved(names: Iterable[str], constants: dict[str, Any], without: str = "") -
     return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "constants"),

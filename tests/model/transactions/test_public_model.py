@@ -126,6 +126,7 @@ def test_whoever_never_gives_up_gets_an_epoch_in_both() -> None:
         assert all(-1 in epochs or len(set(epochs)) == 2 for epochs in given), "two clients never have one epoch"
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_left_out_of_the_public_model_shows() -> None:
     graph = reach(without_fencing(Sizes()))
     assert leads_to(graph, theirs_at_rest) != relation_of_ours(1)

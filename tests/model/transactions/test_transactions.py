@@ -121,6 +121,7 @@ def told(rules: Rules) -> str:
     return ", ".join(f"{name}={value}" for name, value in asdict(rules).items() if value != getattr(Rules(), name))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: told(item)
@@ -193,10 +194,12 @@ def of_transactions(*folders: str) -> list[Spec]:
     return [load_spec(path) for path in paths if protocol_in(path) == "transactions"]
 
 
+@pytest.mark.slow
 def test_every_promise_is_violated_by_a_spec() -> None:
     assert set(violated()) >= set(PROMISES)
 
 
+@pytest.mark.slow
 def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers_go_on() -> None:
     rows: dict[int, dict[str, Any]] = {}
     for spec in of_transactions("gallery", "recoverable"):
@@ -254,6 +257,7 @@ def gallery(names: tuple[str, ...], *marks: pytest.MarkDecorator) -> list[object
     return [pytest.param(f"{name}-bug", marks=marks) for name in names]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
@@ -301,6 +305,7 @@ def leaves(made: Instance) -> set[str]:
     return {leaf.name for leaf in made.schema.leaves if leaf.bits}
 
 
+@pytest.mark.slow
 def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     quiet = instance({"timeouts": False, "aborts": False, "coordinator_moves": False})
     assert "FetchOffset" in names(instance({"offsets": True}))
@@ -360,6 +365,7 @@ def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentenc
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [

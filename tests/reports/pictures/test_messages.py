@@ -126,6 +126,7 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
 """What random runs do not come to."""
 
 STEPS, RUNS, TOLD = 40, 40, 3
+OF_EACH = pytest.mark.parametrize("name", PROTOCOLS, scope="module")  # One after the other, so that runs are found once.
 
 _CONTROL = {"ControllerElectLeader", "ControllerShrinkIsr"}
 TWO_PARTIES: dict[str, set[str]] = {
@@ -251,7 +252,7 @@ def test_every_action_of_a_shipped_protocol_declares_its_actor(name: str) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@OF_EACH
 def test_every_step_is_drawn_as_taken_by_whom_its_action_declares(name: str) -> None:
     for one in walked(name):
         provider = provider_of(one.instance)
@@ -268,7 +269,7 @@ def test_every_step_is_drawn_as_taken_by_whom_its_action_declares(name: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@OF_EACH
 def test_every_step_of_two_parties_has_a_message_that_one_of_them_sends_or_gets(name: str) -> None:
     """Parties are those whom the parameters name, and who acts."""
     checked = set()
@@ -283,7 +284,7 @@ def test_every_step_of_two_parties_has_a_message_that_one_of_them_sends_or_gets(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROTOCOLS)
+@OF_EACH
 def test_what_arrives_or_is_dropped_in_a_later_step_was_drawn_where_it_departed(name: str) -> None:
     late = 0
     for one in walked(name):

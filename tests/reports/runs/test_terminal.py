@@ -67,6 +67,7 @@ def test_no_line_is_wider_than_the_screen(drawn: Drawn, searched, width: int, pr
     assert max(map(len, screen.lines)) <= width
 
 
+@pytest.mark.slow
 def test_cells_of_a_column_stay_below_each_other_through_the_whole_trace(drawn: Drawn, searched) -> None:
     result = searched("truncate-to-hw", (3, 2, 2, 2), "LogEpochsAscend")
     found = result.violations[0]

@@ -148,6 +148,7 @@ def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> 
     assert "Kept by: kip320" in story.source
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "name", "says"),
@@ -241,6 +242,7 @@ DIFFERENT = (
 """Of every protocol one at least, and of the variants one for what brokers and controllers do in turn."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "control",

@@ -60,6 +60,7 @@ def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
         assert [item.name for item in protocol.actions if not labels.get(item.name)] == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_one_binding_has_the_labels_of_all(protocol: Protocol) -> None:
