@@ -74,20 +74,9 @@ def entries_were_elected(s: State) -> Bool:
     return every_three(Server, Offset, Epoch, lambda r, o, e: implies(_holds(s, r, o, e), is_over(e)))
 
 
-@promise("of the epoch of an entry more than half know", RAFT, _SINCE)
-def epochs_are_known(s: State) -> Bool:
-    """More than half of the servers know the epoch of a log's last entry, or a newer one."""
-
-    def is_known(r: Server, epoch: Epoch) -> Bool:
-        knowing = count(Server, lambda other: s.server[other].epoch >= epoch)
-        return implies(~s.log[r].is_empty & (last_epoch(s, r) == epoch), is_majority(knowing, all_of(Server)))
-
-    return every_two(Server, Epoch, is_known)
-
-
 @promise("of the epoch of every server's last entry more than half know", RAFT, _SINCE)
 def last_epochs_are_known(s: State) -> Bool:
-    """The same, where the epoch needs no name."""
+    """More than half of the servers know the epoch of the last entry in a log, or a newer one."""
 
     def is_known(r: Server) -> Bool:
         knowing = count(Server, lambda other: s.server[other].epoch >= last_epoch(s, r))
@@ -231,6 +220,22 @@ def later_logs_have_committed(s: State) -> Bool:
     return every_two(Server, Offset, has_it)
 
 
+@promise("what was committed is in every log that is as new as one that has it", RAFT, _SINCE)
+def longer_logs_have_committed(s: State) -> Bool:
+    """Whoever has a log that is as new as one with the last entry that was committed has that one."""
+
+    def has_it(r: Server, o: Offset) -> Bool:
+        epoch = s.committed.at(o).epoch
+
+        def other_has(other: Server, end: Offset) -> Bool:
+            is_as_new = (s.log[other].end == end) & is_no_newer(s, r, other)
+            return implies(_is_last_committed(s, o) & _holds(s, r, o, epoch) & is_as_new, _holds(s, other, o, epoch))
+
+        return every_two(Server, Offset, other_has)
+
+    return every_two(Server, Offset, has_it)
+
+
 @promise("who has the last entry that was committed has all that was", RAFT, _SINCE)
 def committed_is_a_prefix(s: State) -> Bool:
     """A log that has the last committed entry has what was committed before it, as it was."""
@@ -248,15 +253,16 @@ ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per
 COMPLETENESS_LEMMAS: tuple[Property, ...] = (
     *ELECTION_LEMMAS, entries_are_of_known_epochs, epochs_ascend, entries_were_elected, leaders_end_with_their_epoch,
     leaders_have_their_epoch, epochs_begin_alike, log_matching, fetched_is_within_log, fetched_entries_are_held,
-    epochs_are_known, last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, later_logs_have_committed, committed_is_a_prefix, state_machine_safety,
+    last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, later_logs_have_committed,
+    longer_logs_have_committed, committed_is_a_prefix, state_machine_safety,
 )  # fmt: skip
 """What makes leaders have all that was committed, those at the bottom first."""
 
 AFTERWARDS: tuple[str, ...] = (
-    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching", "FetchedEntriesAreHeld",
-    "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted", "CommittedIsAPrefix",
+    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching",
+    "FetchedEntriesAreHeld", "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted", "CommittedIsAPrefix",
 )  # fmt: skip
 """Which of them may be taken as they are after a step where what comes later is proved."""
 
-DERIVED: tuple[str, ...] = ("EpochsAreKnown", "LastEpochsAreKnown", "LongerLogsHaveIt")
+DERIVED: tuple[str, ...] = ("LastEpochsAreKnown", "LongerLogsHaveIt", "LongerLogsHaveCommitted")
 """Which of them follow from the others, in one and the same state."""

@@ -93,11 +93,12 @@ class Argument:
     `clauses` are kept by every action, those at the bottom first; `promises` follow from them in one state, and `of_steps`
     at every step. `goals` are what it is all for, by name. `further` are properties that may be asked besides (`asking`),
     those in `inductive` as clauses. `afterwards` names clauses that the proofs of later ones may use as they are after a
-    step; those in `derived` follow from the others in one and the same state, and of them no action is asked. On the `small` instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the
-    lemma sets, below `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not
-    at least `least`. Those of `older_cores` come first, where a step does other things than where `cores` were found: under
-    older rules it does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose
-    machine died is another argument.
+    step; those in `derived` follow from the others in one and the same state, and no action is asked about them. On the
+    `small` instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets,
+    below `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes not at least `least`.
+    Those of `older_cores` come first, where a step does other things than where `cores` were found: under older rules it does
+    more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose machine died is
+    another argument.
     With `is_exact` the reading is (`Reading`), as it must be of a protocol whose author nobody asks.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     A clause or promise in `like` says of something else what the named one says: what proves the one may prove the other.

@@ -23,7 +23,8 @@ from acked.base.plain import from_plain, to_plain
 from acked.base.version import __version__
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
-from acked.checker.allconstants.texts import WAYS, obligation_text, text_name
+from acked.checker.allconstants.texts import obligation_text, text_name
+from acked.checker.allconstants.ways import WAYS
 from acked.checker.solver.lemma_sets import Core
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS

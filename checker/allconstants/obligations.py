@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from acked.checker.allconstants.ways import WAYS, Way
 from acked.invariants.proofs import Argument
 from acked.invariants.property import Property
 from acked.model.firstorder.definitions import shape_of
 from acked.model.firstorder.normal import Clause
 from acked.model.firstorder.query import Query, Questions
 from acked.model.firstorder.reading import Reading
-from acked.model.firstorder.records import Detail
 from acked.model.firstorder.store import FunctionStore
 from acked.model.firstorder.terms import Term
 from acked.model.language.protocol import Protocol
@@ -114,15 +114,13 @@ class Obligations:
             text.update(f"{item.key} {[term.id for term in given]} {item.conclusion.id}\n".encode())
         return text.hexdigest()
 
-    def query(
-        self, obligation: GeneralObligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
-    ) -> Query:
+    def query(self, obligation: GeneralObligation, lemmas: Iterable[str], way: Way = WAYS[0]) -> Query:
         """The obligation with the named clauses assumed; see `Questions.query`. Less may be assumed than the guard says."""
         known = obligation.may_name(self.clauses)
         named = [(name, known[name]) for name in lemmas if name in known]
-        guard = obligation.guard if with_guard else ()
+        guard = obligation.guard if way.with_guard else ()
         given = [("", term) for term in (*obligation.assumptions, *guard)]
-        return self._questions.query([*given, *named], obligation.conclusion, detail)
+        return self._questions.query([*given, *named], obligation.conclusion, way.detail, way.are_alike)
 
     def is_untouched(self, obligation: GeneralObligation) -> bool:
         """Whether a step evidently leaves alone what a clause speaks of; asked where nobody keeps lemma sets."""

@@ -23,7 +23,8 @@ from acked.base.names import near
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.own import own_argument
-from acked.checker.allconstants.texts import WAYS, text_name
+from acked.checker.allconstants.texts import text_name
+from acked.checker.allconstants.ways import WAYS
 from acked.checker.question.result import Verdict
 from acked.checker.solver.lemma_sets import (
     Core,

@@ -16,10 +16,9 @@ from typing import Any
 import z3
 
 from acked.checker.allconstants.obligations import GeneralObligation, Obligations
-from acked.checker.allconstants.texts import WAYS, Way
+from acked.checker.allconstants.ways import WAYS, Way
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
-from acked.model.firstorder.records import Detail
 from acked.model.firstorder.solve import Lowering
 
 SEARCH_WAYS: tuple[int, ...] = (0, 16, 6, 18, 1, 10, 2)
@@ -54,11 +53,12 @@ class Prover:
     def effort(self, obligation: GeneralObligation, core: Core, limit: int) -> int | None:
         """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
         self._alive()
-        lowering, way = Lowering(), WAYS[core.way]
+        way = WAYS[core.way]
+        lowering = Lowering(way.weight)
         solver = solver_of(lowering, way, limit, self._seconds)
-        query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
+        query = self.obligations.query(obligation, core.lemmas, way)
         solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
-        if way.detail is Detail.ALIKE:
+        if way.marks_state:
             solver.add([lowering.clause(item) for item in self.obligations.numbers_of_ids(query)])
         before = _steps(solver)
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
@@ -66,8 +66,8 @@ class Prover:
     def core(self, obligation: GeneralObligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none, in any of the `SEARCH_WAYS`."""
         for way in (WAYS[number] for number in SEARCH_WAYS):
-            query = self.obligations.query(obligation, lemmas, way.detail, way.with_guard)
-            lowering = Lowering()
+            query = self.obligations.query(obligation, lemmas, way)
+            lowering = Lowering(way.weight)
             labels: dict[str, Any] = {}
             self._alive()
             solver = solver_of(lowering, way, effort, self._seconds)
@@ -92,6 +92,8 @@ def solver_of(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.
     solver.set("auto_config", False)
     solver.set("random_seed", way.seed)
     solver.set("relevancy", way.relevancy)
+    if way.case_split != 1:
+        solver.set("case_split", way.case_split)
     return bound(solver, seconds, effort)
 
 

@@ -120,8 +120,8 @@ def cardinality(
 def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality, are_alike: bool = False) -> tuple[Term, ...]:
     """Two sets that have more members together than there are have one in common, and a larger one has one of its own.
 
-    With `are_alike` that is said of sets which depend on the same values, or one of them on none: a set before a step and after
-    it, or a set of voters.
+    With `are_alike` that is said of sets which depend on the same values, or one of them on none: a set before a step and
+    after it, or a set of voters.
     """
     if one.sort != other.sort or one.bounds != other.bounds:
         return ()

@@ -83,21 +83,27 @@ class Questions:
         for formula in formulas:
             if formula.id not in self._clauses:
                 self._normal(formula)
-                for detail in Detail:
-                    for axiom in self._definitions([formula], detail):
+                for detail, are_alike in (*((item, False) for item in Detail), (Detail.OUTLINE, True)):
+                    for axiom in self._definitions([formula], detail, are_alike):
                         self._normal(axiom)
 
-    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term, detail: Detail = Detail.WHOLE) -> Query:
+    def query(
+        self,
+        assumptions: Sequence[tuple[str, Term]],
+        conclusion: Term,
+        detail: Detail = Detail.WHOLE,
+        are_alike: bool = False,
+    ) -> Query:
         """That the conclusion follows from the labelled assumptions and from what its defined symbols mean.
 
-        With less `detail` fewer conclusions follow, in less time.
+        With less `detail`, or if sizes of sets are compared only that `are_alike`, fewer conclusions follow, in less time.
         """
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
-        formulas += [("", axiom) for axiom in self._definitions((formula for _, formula in formulas), detail)]
+        formulas += [("", axiom) for axiom in self._definitions((item for _, item in formulas), detail, are_alike)]
         parts = tuple(Part(label, formula, self._normal(formula)) for label, formula in formulas)
         return Query(parts, *self._hints(parts))
 
-    def _definitions(self, formulas: Iterable[Term], detail: Detail) -> Iterator[Term]:
+    def _definitions(self, formulas: Iterable[Term], detail: Detail, are_alike: bool) -> Iterator[Term]:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
@@ -109,7 +115,7 @@ class Questions:
                     yield from axioms
         sizes = [known for symbol, known in self._logic.cardinalities.items() if symbol in seen]
         for one, other in combinations_with_replacement(sizes, 2):
-            yield from self._comparison(one, other, detail is Detail.ALIKE)
+            yield from self._comparison(one, other, are_alike)
 
     def _comparison(self, one: Cardinality, other: Cardinality, are_alike: bool) -> tuple[Term, ...]:
         """What two sizes have to do with each other."""
@@ -173,20 +179,20 @@ class Questions:
             if node.op is Op.APPLY and not node.args and node.sort not in (BOOL, INT):
                 ids.setdefault(node.sort.name, []).append(node)
         numbers: dict[str, list[Term]] = {}
-        contents = self._reading.before.contents
+        contents, is_exact = self._reading.before.contents, self._logic.is_exact
         for family, unit in self._numbers:
             if not family.indices or family.indices[0].bounds is not None:
                 continue
-            path, is_last = family.key, self._logic.is_exact and len(family.indices) == 2 and LogDomain.RECORDS in family.key
+            found, path = numbers.setdefault(unit, []), family.key
             for item in ids.get(family.indices[0].hint, ()):
-                if is_last:  # What stands last in its log.
-                    end = contents[(*path[: path.index(LogDomain.RECORDS)], LogDomain.END)]((item,))
-                    numbers.setdefault(unit, []).append(contents[path]((item, end - 1)))
-                elif len(family.indices) == 1:
+                if len(family.indices) == 1:
                     term = contents[path]((item,))
-                    numbers.setdefault(unit, []).append(term - 1 if isinstance(family.domain, OptionalDomain) else term)
-                    if self._logic.is_exact and path[-1] == LogDomain.END:
-                        numbers[unit].append(term - 1)
+                    found.append(term - 1 if isinstance(family.domain, OptionalDomain) else term)
+                    if is_exact and path[-1] == LogDomain.END:
+                        found.append(term - 1)
+                elif is_exact and LogDomain.RECORDS in path:  # What stands last in its log.
+                    end = contents[(*path[: path.index(LogDomain.RECORDS)], LogDomain.END)]((item,))
+                    found.append(contents[path]((item, end - 1)))
         return self._marks(numbers)
 
     def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:

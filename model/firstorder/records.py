@@ -39,14 +39,10 @@ class Relation:
 
 @unique
 class Detail(Enum):
-    """How much is said of defined terms: all, an outline, or only what names of formulas mean. Less is never wrong.
-
-    `ALIKE` is an outline that compares sizes with those of sets that depend on the same things, or on nothing.
-    """
+    """How much is said of defined terms: all, an outline, or only what names of formulas mean. Less is never wrong."""
 
     WHOLE = "whole"
     OUTLINE = "outline"
-    ALIKE = "alike"
     NAMES = "names"
 
 

@@ -31,12 +31,14 @@ _TAKEN = frozenset(("Bool", "Int", "true", "false", "not", "and", "or", "xor", "
 _NEUTRAL = {Op.AND: "true", Op.OR: "false"}
 
 
-def script(query: Query, hints: Hints, heading: Sequence[str] = (), further: Sequence[Clause] = ()) -> str:
+def script(
+    query: Query, hints: Hints, heading: Sequence[str] = (), further: Sequence[Clause] = (), weight: int = 1
+) -> str:
     """A text that is unsatisfiable exactly if the query's conclusion follows; `heading` are lines of comment.
 
-    `further` are hints besides.
+    `further` are hints besides; `weight` is for z3, and says how soon it looks at a quantifier (`solve.Lowering`).
     """
-    writer = _Writer()
+    writer = _Writer("" if weight == 1 else f" :weight {weight}")
     body: list[str] = []
     for part in query.parts:
         if part.clauses:
@@ -53,7 +55,8 @@ def script(query: Query, hints: Hints, heading: Sequence[str] = (), further: Seq
 class _Writer:
     """Writes clauses, and declares what they use when it first occurs."""
 
-    def __init__(self) -> None:
+    def __init__(self, further: str) -> None:
+        self._further = further
         self.declarations: list[str] = []
         self._sorts: dict[Sort, str] = {BOOL: "Bool", INT: "Int"}
         self._functions: dict[Symbol, str] = {}
@@ -65,7 +68,7 @@ class _Writer:
             return f"(assert {self._disjunction(clause.literals)})"
         variables = " ".join(f"({_name(x.value.name)} {self._sort(x.sort)})" for x in clause.variables)
         pattern = " ".join(self._plain(item, {}) for item in clause.pattern)
-        return f"(assert (forall ({variables}) (! {self._disjunction(clause.literals)} :pattern ({pattern}))))"
+        return f"(assert (forall ({variables}) (! {self._disjunction(clause.literals)} :pattern ({pattern}){self._further})))"
 
     def _disjunction(self, literals: Sequence[Term]) -> str:
         """One of the literals holds; a compound term that occurs more than once is written once, with a name."""

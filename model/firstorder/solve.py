@@ -23,9 +23,14 @@ _OPERATORS = {Op.ADD: add, Op.SUB: sub, Op.MUL: mul, Op.EQ: eq, Op.LT: lt}
 
 
 class Lowering:
-    """The z3 terms of first-order terms, each made once, in a z3 context of their own."""
+    """The z3 terms of first-order terms, each made once, in a z3 context of their own.
 
-    def __init__(self) -> None:
+    `weight` is that of every quantifier: z3 instantiates at once what costs at most 10, the rest when nothing else is left to
+    do, and it costs the weight and how many instantiations its terms come from.
+    """
+
+    def __init__(self, weight: int = 1) -> None:
+        self._weight = weight
         self.context = z3.Context()
         self._sorts: dict[Sort, Z3] = {BOOL: z3.BoolSort(self.context), INT: z3.IntSort(self.context)}
         self._functions: dict[Symbol, Z3] = {}
@@ -51,7 +56,8 @@ class Lowering:
             if clause.variables:
                 pattern = z3.MultiPattern(*map(self.term, clause.pattern))
                 number = f"clause{len(self._quantified)}"
-                body = z3.ForAll([self.term(x) for x in clause.variables], body, qid=number, patterns=[pattern])
+                variables = [self.term(x) for x in clause.variables]
+                body = z3.ForAll(variables, body, weight=self._weight, qid=number, patterns=[pattern])
                 self._quantified[number] = body
             known = self._clauses[id(clause)] = (clause, body)
         return known[1]

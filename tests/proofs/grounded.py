@@ -7,7 +7,8 @@ from typing import Any
 import z3
 
 from acked.checker.allconstants.obligations import GeneralObligation
-from acked.checker.allconstants.prover import WAYS, Prover, solver_of
+from acked.checker.allconstants.prover import Prover, solver_of
+from acked.checker.allconstants.ways import WAYS
 from acked.checker.solver.lemma_sets import Core
 from acked.model.firstorder.solve import Lowering
 
@@ -18,8 +19,8 @@ def grounded(prover: Prover, obligation: GeneralObligation, core: Core, effort: 
     Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause is plain
     substitution, done here and not by the solver; so a solver that refutes the text has checked the obligation.
     """
-    way, lowering = WAYS[core.way], Lowering()
-    query = prover.obligations.query(obligation, core.lemmas)
+    way, lowering = WAYS[core.way], Lowering(WAYS[core.way].weight)
+    query = prover.obligations.query(obligation, core.lemmas, way)
     formulas = [lowering.clause(item) for item in query.clauses(way.hints)]
     instances: dict[int, Any] = {}
 

@@ -354,7 +354,8 @@ def test_a_text_says_what_z3_is_asked(claim: tuple[Derivation, AllConstantsProof
     """z3 reads from the text the formulas that it is given without it."""
     import z3
 
-    from acked.checker.allconstants.texts import WAYS, obligation_text
+    from acked.checker.allconstants.texts import obligation_text
+    from acked.checker.allconstants.ways import WAYS
     from acked.model.firstorder.solve import Lowering
 
     obligations = claim[0]._obligations
@@ -364,8 +365,8 @@ def test_a_text_says_what_z3_is_asked(claim: tuple[Derivation, AllConstantsProof
         core = cores.get(item.key, Core())
         way = WAYS[core.way]
         lowering = Lowering()
-        query = obligations.query(item, core.lemmas, way.detail, way.with_guard)
-        further = obligations.numbers_of_ids(query) if way.makes_models else ()
+        query = obligations.query(item, core.lemmas, way)
+        further = obligations.numbers_of_ids(query) if way.makes_models or way.marks_state else ()
         asked = [lowering.clause(clause) for clause in (*query.clauses(way.hints), *further)]
         read = z3.parse_smt2_string(obligation_text(obligations, item, core), ctx=lowering.context)
         assert len(asked) == len(read)
