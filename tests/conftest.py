@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
@@ -23,9 +23,10 @@ from _pytest.runner import runtestprotocol
 
 from acked.base import processes
 from acked.checker.spark.session import SparkDriver
+from acked.model.language.tracings import Tracings
 from tests.forked import forking, forks_workers, seconds_of_workers
 from tests.kept import KEYS, lend, take_back
-from tests.sharing import lasting_spark, made_once
+from tests.sharing import lasting_spark, made_once, traced_once
 
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
@@ -96,11 +97,25 @@ LONGEST = 1.0
 
 TOOK_LONG = pytest.StashKey[bool]()
 
+TRACED = pytest.StashKey[Tracings]()
+"""What this process has traced of shipped protocols."""
+
+
+def tracing(item: pytest.Item) -> AbstractContextManager[None]:
+    """What a test traces others need not trace again, unless it changes something, or is about tracing."""
+    if "monkeypatch" in item.fixturenames or "language" in item.path.parts:  # type: ignore[attr-defined]
+        return nullcontext()
+    return traced_once(item.config.stash.setdefault(TRACED, Tracings()))
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that."""
+    """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
+
+    What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
+    """
     leave_to_the_long_run(items)
+    items.sort(key=lambda item: ("lent_driver" not in item.fixturenames, not item.get_closest_marker("spark")))  # type: ignore[attr-defined]
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
@@ -142,7 +157,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""
     begun = processor_seconds()
-    yield
+    with tracing(item):
+        yield
     taken = processor_seconds() - begun
     if taken > LONGEST and not any(item.get_closest_marker(mark) for mark in MARKED):
         item.stash[TOOK_LONG] = True
