@@ -11,7 +11,7 @@ import gc
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
 from pathlib import Path
@@ -89,6 +89,11 @@ def driver(lent_driver: Callable[[], SparkDriver]) -> SparkDriver:
     return lent_driver()
 
 
+def fixtures_of(item: pytest.Item) -> Sequence[str]:
+    """The names of all fixtures that a test needs."""
+    return getattr(item, "fixturenames", ())
+
+
 MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
@@ -103,7 +108,7 @@ TRACED = pytest.StashKey[Tracings]()
 
 def tracing(item: pytest.Item) -> AbstractContextManager[None]:
     """What a test traces others need not trace again, unless it changes something, or is about tracing."""
-    if "monkeypatch" in item.fixturenames or "language" in item.path.parts:  # type: ignore[attr-defined]
+    if "monkeypatch" in fixtures_of(item) or "language" in item.path.parts:
         return nullcontext()
     return traced_once(item.config.stash.setdefault(TRACED, Tracings()))
 
@@ -115,7 +120,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
     """
     leave_to_the_long_run(items)
-    items.sort(key=lambda item: ("lent_driver" not in item.fixturenames, not item.get_closest_marker("spark")))  # type: ignore[attr-defined]
+    items.sort(key=lambda item: ("lent_driver" not in fixtures_of(item), not item.get_closest_marker("spark")))
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
