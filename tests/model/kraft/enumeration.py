@@ -152,7 +152,7 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
         held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
     else:
         held = sorted(ends.values(), reverse=True)[len(voters) // 2]
-    start = next((o for o, entry in enumerate(me.log) if entry[2] == me.epoch), len(me.log))
+    start = next((o for o in range(len(me.log), 0, -1) if me.log[o - 1][2] != me.epoch), 0)  # where it became leader
     known = held > start if rules.leader_change_committed else held >= start
     if known and held > me.hw:
         w = w.node(i, hw=held, high=max(me.high, held) if rules.snapshots else 0)
@@ -215,9 +215,12 @@ def pre_votes(w: World, v: int, candidate: Node) -> bool:
 
 
 def end_for(log: tuple[Entry, ...], epoch: int) -> tuple[int, int]:
-    """The largest epoch up to this one, and where it ends."""
-    below = [entry for entry in log if entry[2] <= epoch]
-    return (below[-1][2], len(below)) if below else (0, 0)
+    """The largest epoch up to this one, and where it ends.
+
+    Once an epoch has had two leaders a log may go back to an older one, which makes Kafka forget the newer one before it
+    (`LeaderEpochFileCache.maybeTruncateNonMonotonicEntries`): the last of the entries decides.
+    """
+    return next(((log[o - 1][2], o) for o in range(len(log), 0, -1) if log[o - 1][2] <= epoch), (0, 0))
 
 
 def appends(rules: Rules, w: World) -> Iterator[World]:
