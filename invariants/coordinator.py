@@ -58,7 +58,8 @@ from acked.model.language.storage.views import LogView
 from acked.model.language.values import Bool
 
 _SINCE = (
-    "4.2.2, 4.3.1 and 4.4 but for row 96 of the gallery, with clean elections, as long as one replica in sync keeps its disk"
+    "4.2.2, 4.3.1 and 4.4 but for row 96 of the gallery and batches over two elections, with clean elections, as long as one "
+    "replica in sync keeps its disk"
 )
 _OFFSETS = "the documentation, Distribution: consumer offset tracking"
 

@@ -4,6 +4,9 @@ and on unmodified brokers, of which nothing is held.
 The control of the first is that the second load ends, the one that the coordinator began itself; that of brokers, that
 leadership does not go away and come back.
 
+Commits that wait in a broker's queue while its leadership goes and comes back are written by the former coordinator behind
+what the next one has acknowledged, for an append asks for no leader epoch. Control: leadership moves when none waits.
+
 KAFKA-10614 (row 91), the coordinator before: one controller takes the partition away from broker 0, whose thread stands
 still, in a debugger, before it tells its coordinator. The next controller gives it back, and the coordinator has loaded when
 the thread goes on. In 2.8.0 it unloads, and the leader has none. Control: 2.8.1, where that is of an older epoch.
@@ -31,18 +34,22 @@ from tests.cluster.conftest import real_plan, users_cache
 from tests.found.debugger import LISTENS, HeldThread
 from tests.found.foreign_load import (
     COMMITTED,
+    EARLIER,
     GROUP,
     HAS_IT,
     INPUT,
+    LATER,
     LOADS,
     NO_OFFSET,
     NOT_HERE,
     OFFSETS,
     SECONDS,
     begin,
+    begin_waiting,
     fetched,
     plan,
     play,
+    play_waiting,
 )
 from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
@@ -98,6 +105,23 @@ def test_brokers_with_the_mended_class_say_that_they_load_until_the_offset_is_th
         print(version, "mended", kept)
     assert kept.answers == (NOT_HERE, LOADS, NOT_HERE, LOADS, HAS_IT)
     assert kept.read[0] == "r7"
+
+
+# -- commits that wait ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["4.4.0", "4.3.1", "4.0.0"])
+def test_commits_that_wait_while_leadership_goes_and_comes_back_are_written_behind_one_that_was_acknowledged(
+    version: str, users_cache: None
+) -> None:
+    real_plan(version, {})
+    settings = {"offsets.topic.num.partitions": "1"}
+    said = []
+    for waits_for_all in (True, False):
+        with Cluster(add_archive(make_plan(version, brokers=(0, 1), settings=settings, has_witness=True))) as cluster:
+            begin_waiting(cluster)
+            said.append(play_waiting(cluster, waits_for_all))
+    assert said == [f"offset {LATER}", f"offset {EARLIER}"]
 
 
 # -- an unload that comes late ----------------------------------------------------------------------------------------
