@@ -116,12 +116,12 @@ def test_commits_that_wait_while_leadership_goes_and_comes_back_are_written_behi
 ) -> None:
     real_plan(version, {})
     settings = {"offsets.topic.num.partitions": "1"}
-    said = []
+    last = []
     for waits_for_all in (True, False):
         with Cluster(add_archive(make_plan(version, brokers=(0, 1), settings=settings, has_witness=True))) as cluster:
             begin_waiting(cluster)
-            said.append(play_waiting(cluster, waits_for_all))
-    assert said == [f"offset {LATER}", f"offset {EARLIER}"]
+            last.append(play_waiting(cluster, waits_for_all))
+    assert last == [f"offset {LATER}", f"offset {EARLIER}"]
 
 
 # -- an unload that comes late ----------------------------------------------------------------------------------------
