@@ -11,8 +11,8 @@ import gc
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
@@ -23,9 +23,10 @@ from _pytest.runner import runtestprotocol
 
 from acked.base import processes
 from acked.checker.spark.session import SparkDriver
+from acked.model.language.tracings import Tracings
 from tests.forked import forking, forks_workers, seconds_of_workers
 from tests.kept import KEYS, lend, take_back
-from tests.sharing import lasting_spark, made_once
+from tests.sharing import lasting_spark, made_once, traced_once
 
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
@@ -88,6 +89,11 @@ def driver(lent_driver: Callable[[], SparkDriver]) -> SparkDriver:
     return lent_driver()
 
 
+def fixtures_of(item: pytest.Item) -> Sequence[str]:
+    """The names of all fixtures that a test needs."""
+    return getattr(item, "fixturenames", ())
+
+
 MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
@@ -96,11 +102,25 @@ LONGEST = 1.0
 
 TOOK_LONG = pytest.StashKey[bool]()
 
+TRACED = pytest.StashKey[Tracings]()
+"""What this process has traced of shipped protocols."""
+
+
+def tracing(item: pytest.Item) -> AbstractContextManager[None]:
+    """What a test traces others need not trace again, unless it changes something, or is about tracing."""
+    if "monkeypatch" in fixtures_of(item) or "language" in item.path.parts:
+        return nullcontext()
+    return traced_once(item.config.stash.setdefault(TRACED, Tracings()))
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that."""
+    """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
+
+    What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
+    """
     leave_to_the_long_run(items)
+    items.sort(key=lambda item: ("lent_driver" not in fixtures_of(item), not item.get_closest_marker("spark")))
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
@@ -142,7 +162,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""
     begun = processor_seconds()
-    yield
+    with tracing(item):
+        yield
     taken = processor_seconds() - begun
     if taken > LONGEST and not any(item.get_closest_marker(mark) for mark in MARKED):
         item.stash[TOOK_LONG] = True

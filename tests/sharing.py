@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import pytest
 
 from acked.checker.batch.local import BatchLimits, KeptProcesses
 from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import Tracings
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -35,6 +39,28 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
         yield place
+
+
+@contextmanager
+def traced_once(common: Tracings) -> Iterator[None]:
+    """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
+
+    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds.
+    """
+    instantiate, here = Protocol.instantiate, current_thread()
+
+    def shared(
+        self: Protocol,
+        constants: Mapping[str, object],
+        drop: Iterable[tuple[str, str]] = (),
+        tracings: Tracings | None = None,
+    ) -> Instance:
+        is_shared = tracings is None and current_thread() is here and PROTOCOLS.get(self.name) is self
+        return instantiate(self, constants, drop, common if is_shared else tracings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Protocol, "instantiate", shared)
+        yield
 
 
 @contextmanager

@@ -103,9 +103,9 @@ def _end_txn(value: Commit, pending: Commit, commits: Bool) -> Commit:
     return ite(commits & (pending > value), pending, value)
 
 
-def offsets_of(s: State, r: Broker, until: Offset) -> Offsets:
-    """What the first records of a coordinator's view make (`OffsetMetadataManager.replay`)."""
-    mine, view = s.broker[r], s.view[r]
+def offsets_of(s: State, r: Broker, until: Offset, of_log: bool = False) -> Offsets:
+    """What the first records of a coordinator's view make, or of its log (`OffsetMetadataManager.replay`)."""
+    mine, view = s.broker[r], s.log[r] if of_log else s.view[r]
     value, pending, generation = Commit(literal(0)), Commit(literal(0)), Generation(literal(0))
     for o in each(Offset)[:-1]:
         entry = view.at(o)

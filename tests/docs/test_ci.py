@@ -73,7 +73,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
     def install(_: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True, capture_output=True)
+        pip = place / "venv" / "bin" / "pip"
+        pip.write_text('#!/bin/sh\nexec "${0%/*}/python" -m pip "$@"\n', "utf-8")  # pip, too, is here already.
+        pip.chmod(0o755)
         site = next((place / "venv").rglob("site-packages"))
         # What acked needs is here already, but acked itself must come from the wheel: its own packages are found first.
         (site / "zz_needed.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")

@@ -24,10 +24,14 @@ SELDOM = {
     # A search of six million states, which the gate makes, too.
     "acked check partition --quiet":
         "specs/partition.toml: the gate compares verdict and count",
-    # Spark, which the page's other query starts, too.
+    # The page's queries, of which the second needs a Spark of its own.
     'acked states query kip320 -c replicas=2 -q "SELECT quorum.leader, count(*) AS states FROM states '
     'WHERE size(quorum.isr) = 1 GROUP BY 1 ORDER BY 1"':
         "test_data.py: a query of a dataset prints a table, and one of a spec writes a file; the next one shows it",
+    'acked states query states -q "SELECT size(a.log[t.arguments.replica]) - size(b.log[t.arguments.replica]) AS dropped, '
+    "count(*) AS times \\\nFROM transitions t JOIN states a ON a.id = t.source JOIN states b ON b.id = t.target \\\n"
+    "WHERE t.action = 'FencedBecomeFollowerAndTruncate' GROUP BY 1 ORDER BY 1\"":
+        "test_executors.py: the join that the page shows has the rows that it shows",
     # Proofs, each of which is held by tests of its own.
     "acked prove induction stale-ends-latest -c crashes=clean -c zombies=true -c replicas=2 --quiet":
         "test_partition_proof.py: the latest release keeps its promises in runs of any length",

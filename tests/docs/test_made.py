@@ -37,11 +37,11 @@ def test_a_part_is_whole_on_the_site(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_tenth_of_the_runs_are_told_as_before_and_none_is_left_out() -> None:
+def test_a_twentieth_of_the_runs_are_told_as_before_and_none_is_left_out() -> None:
     kept, asked = json.loads(gallery.RUNS.read_text("utf-8")), gallery.with_runs()
     assert list(kept) == [spec.name for spec in asked], "run tools/made.py"
     # From the second on: without the one that takes five million states.
-    assert gallery.runs(asked[1::10]).items() <= kept.items(), "run tools/made.py"
+    assert gallery.runs(asked[1::20]).items() <= kept.items(), "run tools/made.py"
 
 
 @pytest.mark.long

@@ -50,7 +50,7 @@ def dealt() -> Iterator[Any]:
         yield pytest.param(number, mutation, id=mutation.what.replace(" ", "-"), marks=mark)
 
 
-@pytest.mark.parametrize(("number", "mutation"), dealt())
+@pytest.mark.parametrize(("number", "mutation"), [*dealt()])
 def test_a_fault_turns_the_gate_red_for_its_reason(number: int, mutation: Mutation, warm: Path, tmp_path: Path) -> None:
     seen = attempt(mutation, tmp_path, warm)
     assert not seen.document["green"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,17 +22,21 @@ from acked.checker.dataset.executors import Wanted, parts_of, write_on_spark
 from acked.checker.dataset.parquet import Condition, Written, write_dataset
 from acked.checker.dataset.profile import read_profile
 from acked.checker.dataset.sql import CONF, answer_sql
-from acked.checker.spark.session import SparkDriver, SparkSettings, reason
+from acked.checker.spark.session import QUICK_START, SparkDriver, SparkSettings, reason
 from acked.checker.store.level_file import LevelFile
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.dataset.test_dataset import explored, small_spec
+from tests.e2e.driver import acked
+from tests.places import CHECKOUT
+from tools.examples import examples
 
 OURS, SQL = "quorum.isr == {0}", "size(quorum.isr) = 1 AND quorum.isr[0] = 0"
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    with SparkDriver(SparkSettings("local[2]", CONF), tmp_path_factory.mktemp("spark") / "spark.log") as started:
+    quick = CONF | {"spark.driver.extraJavaOptions": QUICK_START}  # A few thousand rows are not worth being compiled well.
+    with SparkDriver(SparkSettings("local[2]", quick), tmp_path_factory.mktemp("spark") / "spark.log") as started:
         yield started
 
 
@@ -107,6 +112,17 @@ def test_a_dataset_is_written_to_and_queried_at_a_uri(driver: SparkDriver, finis
         by_executors(driver, finished, uri, Wanted())
     with pytest.raises(ConfigurationError, match="is not a dataset of states"):
         answer_sql(driver, tmp_path.as_uri(), sql)
+
+
+@pytest.mark.spark
+def test_the_join_that_the_page_shows_has_the_rows_that_it_shows(driver: SparkDriver, tmp_path: Path) -> None:
+    made, *_, asked = examples((CHECKOUT / "docs" / "sql.md").read_text("utf-8"))
+    assert acked(*shlex.split(made.command)[1:], cwd=tmp_path).returncode == 0
+    sql = shlex.split(asked.command.replace("\\\n", " "))[-1]
+    assert " JOIN " in sql
+    _, *rows_shown = [line.replace(",", "").split() for line in asked.expected if line]
+    found = answer_sql(driver, str(tmp_path / "states"), sql).to_pylist()
+    assert [[str(row["dropped"]), str(row["times"])] for row in found] == rows_shown
 
 
 @pytest.mark.spark

@@ -102,6 +102,7 @@ def test_a_shift_beyond_the_lane_gives_the_sign() -> None:
     agree(instance, roots, [(v, s) for v in (0, 1, 64, 99) for s in range(21)])
 
 
+@pytest.mark.slow
 def test_states_past_the_last_whole_vector_are_evaluated_too() -> None:
     instance = plain_instance()
     pool = instance.pool

@@ -111,7 +111,7 @@ NEEDED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "clause"), map(quick(("truncate-to-hw", NO_CUT_AT_END), ("kip320", NEVER_WRITTEN)), NEEDED)
+    ("name", "clause"), [*map(quick(("truncate-to-hw", NO_CUT_AT_END), ("kip320", NEVER_WRITTEN)), NEEDED)]
 )
 def test_a_step_that_the_family_does_not_have_parts_them_if_it_is_not_left_out(name: str, clause: str) -> None:
     if clause == NO_CUT_AT_END:
@@ -153,7 +153,7 @@ FENCES: list[tuple[str, str, str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "action", "label"),
-    map(quick(("kip320", "FetchRecord", "same leader epoch"), ("truncate-to-hw", "ShrinkIsr", "true leader")), FENCES),
+    [*map(quick(("kip320", "FetchRecord", "same leader epoch"), ("truncate-to-hw", "ShrinkIsr", "true leader")), FENCES)],
 )
 def test_deleting_a_fencing_guard_of_partition_makes_it_fail(name: str, action: str, label: str) -> None:
     result = answer(VARIANTS[name], SMALL, (action, label))

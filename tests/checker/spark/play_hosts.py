@@ -217,9 +217,9 @@ def settings() -> dict[str, str]:
     return {"spark.driver.host": DRIVER, "spark.driver.bindAddress": DRIVER, "spark.executor.memory": "512m"}
 
 
-def wait_for_all(driver: SparkDriver) -> None:
+def wait_for_all(driver: SparkDriver, wanted: int = 3) -> None:
     """Waits until every host has a slot."""
-    if driver.slots(3, 120.0) < 3:
+    if driver.slots(wanted, 120.0) < wanted:
         raise RuntimeError("a host did not come back")
 
 
@@ -340,6 +340,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all bundled specs in `answers`")
     parser.add_argument("--up-to", type=int, default=20_000_000, help="but for those that expect more states")
     parser.add_argument("--master", help="a Spark that `answers` asks instead of the hosts, e.g. local[2]")
+    parser.add_argument("--hosts", type=int, default=3, help="of `answers` and `cost`; of those that fail there are three")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of `failures`")
     parser.add_argument("--only", help="what fails in all of them, e.g. full")
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
@@ -363,10 +364,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="acked-hosts-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         with (
-            hosts(home) as machines,
+            hosts(home, options.hosts) as machines,
             SparkDriver(SparkSettings(machines.master, settings(), ship=False), home / "spark.log") as driver,
         ):
-            wait_for_all(driver)
+            wait_for_all(driver, options.hosts)
             if options.what == "answers":
                 return min(answers(driver, home, options), 1)
             if options.what == "cost":

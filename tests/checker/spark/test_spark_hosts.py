@@ -1,4 +1,4 @@
-"""Three hosts that share no folder, in namespaces of this machine, and what fails in a cluster."""
+"""Hosts that share no folder, in namespaces of this machine, and what fails in a cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ran(*arguments: str) -> str:
 
 @pytest.mark.timeout(900)
 def test_hosts_that_share_no_folder_have_the_local_answer() -> None:
-    assert ran("answers", "kip101", "truncate-to-hw-3221-strong", "delivery-transactions").count("  as locally\n") == 3
+    assert ran("answers", "truncate-to-hw-3221-strong", "--hosts", "2").count("  as locally\n") == 1
 
 
 @pytest.mark.long

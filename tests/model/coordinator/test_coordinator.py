@@ -80,6 +80,7 @@ LARGER = [
     Rules(transactions=True, rebalances=1, records=4, commits=1, listens_as_leader=False),
     Rules(max_epoch=3, own_load_only=False),
     Rules(max_epoch=3, batches=True),
+    Rules(max_epoch=3, batches=True, commits=3, records=2),
     Rules(brokers=3, shrinks=True, min_isr=2, lost_disks=1, commits=1),
     Rules(transactions=True, min_isr=2, shrinks=True, commits=1, strict_min_isr=False),
 ]
