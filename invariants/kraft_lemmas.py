@@ -40,6 +40,15 @@ def _could_commit(s: State, leader: Server, o: Offset) -> Bool:
     return is_majority(count(Server, might), all_of(Server))
 
 
+def _is_over(s: State, epoch: Epoch) -> Bool:
+    """More than half of the servers have given their vote in the epoch, or know a newer one."""
+
+    def has_voted(r: Server) -> Bool:
+        return (s.server[r].epoch > epoch) | ((s.server[r].epoch == epoch) & s.server[r].bond.is_some)
+
+    return is_majority(count(Server, has_voted), all_of(Server))
+
+
 def _is_last_committed(s: State, o: Offset) -> Bool:
     return o + 1 == s.committed.end
 
@@ -64,14 +73,7 @@ def leaders_have_a_majority(s: State) -> Bool:
 @promise("an epoch of which there is an entry elects nobody any more", RAFT, _SINCE)
 def entries_were_elected(s: State) -> Bool:
     """Of an epoch with an entry: more than half of the servers have given their vote in it, or know a newer one."""
-
-    def has_voted(r: Server, epoch: Epoch) -> Bool:
-        return (s.server[r].epoch > epoch) | ((s.server[r].epoch == epoch) & s.server[r].bond.is_some)
-
-    def is_over(epoch: Epoch) -> Bool:
-        return is_majority(count(Server, lambda r: has_voted(r, epoch)), all_of(Server))
-
-    return every_three(Server, Offset, Epoch, lambda r, o, e: implies(_holds(s, r, o, e), is_over(e)))
+    return every_three(Server, Offset, Epoch, lambda r, o, e: implies(_holds(s, r, o, e), _is_over(s, e)))
 
 
 @promise("of the epoch of every server's last entry more than half know", RAFT, _SINCE)
@@ -125,6 +127,18 @@ def leaders_have_their_epoch(s: State) -> Bool:
         return implies(is_its, same_until(s.log[leader], s.log[r], o))
 
     return every_three(Server, Server, Offset, has)
+
+
+@promise("a log whose last entry another has is the beginning of that one's", f"{RAFT}, Log Matching (§5.3)", _SINCE)
+def last_entries_match(s: State) -> Bool:
+    """Where another log has one's last entry, the two are the same up to there."""
+
+    def match(r: Server, other: Server) -> Bool:
+        mine, others, last = s.log[r], s.log[other], s.log[r].end - 1
+        has_last = ~mine.is_empty & others.has(last) & (others.at(last).epoch == last_epoch(s, r))
+        return implies(has_last, same_until(mine, others, last))
+
+    return every_two(Server, Server, match)
 
 
 @promise("an epoch begins at one offset, whoever has it", f"{RAFT}; KAFKA-10527", _SINCE)
@@ -209,6 +223,12 @@ def committed_is_held(s: State) -> Bool:
     return every(Offset, is_held)
 
 
+@promise("an epoch of which something was committed elects nobody any more", RAFT, _SINCE)
+def committed_were_elected(s: State) -> Bool:
+    """Of the epoch of the last entry that was committed: more than half have given their vote in it, or know a newer one."""
+    return every(Offset, lambda o: implies(_is_last_committed(s, o), _is_over(s, s.committed.at(o).epoch)))
+
+
 @promise("what was committed is in the log of whoever has newer entries", RAFT, _SINCE)
 def later_logs_have_committed(s: State) -> Bool:
     """Who has an entry of a newer epoch than the last one that was committed has that one."""
@@ -247,22 +267,42 @@ def committed_is_a_prefix(s: State) -> Bool:
     return every_two(Server, Offset, is_prefix)
 
 
+@promise("what a leader takes for committed was committed", RAFT, _SINCE)
+def high_watermarks_are_committed(s: State) -> Bool:
+    """No leader's high watermark is beyond what was committed."""
+    return every(Server, lambda r: implies(s.server[r].leads, s.server[r].hw <= s.committed.end))
+
+
+@promise("a leader of the epoch of what was committed last, or of a newer one, has that", RAFT, _SINCE)
+def leaders_have_committed(s: State) -> Bool:
+    """A leader whose epoch is no older than that of the last entry that was committed has that entry."""
+
+    def has_it(leader: Server, o: Offset) -> Bool:
+        epoch = s.committed.at(o).epoch
+        is_asked = s.server[leader].leads & _is_last_committed(s, o) & (epoch <= s.server[leader].epoch)
+        return implies(is_asked, _holds(s, leader, o, epoch))
+
+    return every_two(Server, Offset, has_it)
+
+
 ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per_epoch)
 """What makes two leaders in one epoch impossible."""
 
 COMPLETENESS_LEMMAS: tuple[Property, ...] = (
     *ELECTION_LEMMAS, entries_are_of_known_epochs, epochs_ascend, entries_were_elected, leaders_end_with_their_epoch,
-    leaders_have_their_epoch, epochs_begin_alike, log_matching, fetched_is_within_log, fetched_entries_are_held,
-    last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, later_logs_have_committed,
-    longer_logs_have_committed, committed_is_a_prefix, state_machine_safety,
+    leaders_have_their_epoch, epochs_begin_alike, log_matching, last_entries_match, fetched_is_within_log, fetched_entries_are_held,
+    last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, committed_were_elected,
+    later_logs_have_committed, longer_logs_have_committed, leaders_have_committed, committed_is_a_prefix, state_machine_safety,
+    high_watermarks_are_committed,
 )  # fmt: skip
 """What makes leaders have all that was committed, those at the bottom first."""
 
 AFTERWARDS: tuple[str, ...] = (
-    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching",
+    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching", "LastEntriesMatch",
     "FetchedEntriesAreHeld", "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted", "CommittedIsAPrefix",
 )  # fmt: skip
 """Which of them may be taken as they are after a step where what comes later is proved."""
 
-DERIVED: tuple[str, ...] = ("LastEpochsAreKnown", "LongerLogsHaveIt", "LongerLogsHaveCommitted")
+DERIVED: tuple[str, ...] = ("LastEpochsAreKnown", "LongerLogsHaveIt", "CommittedWereElected", "LongerLogsHaveCommitted",
+    "LeadersHaveCommitted", "HighWatermarksAreCommitted")
 """Which of them follow from the others, in one and the same state."""

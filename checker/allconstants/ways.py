@@ -39,12 +39,21 @@ WAYS: tuple[Way, ...] = (
     *(Way(seed, relevancy, Hints.FEW, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
     *(Way(seed, relevancy, Hints.FEW, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1))),
     Way(0, 2, Hints.FEW, Detail.OUTLINE, True),
-    # Sets of voters that depend on who asks: what is near is looked at before what is far.
+    # For sets of voters that depend on who asks.
     *(
-        Way(0, 2, Hints.FEW, detail, weight=6, marks_state=marks_state, are_alike=are_alike, case_split=case_split)
-        for detail in (Detail.OUTLINE, Detail.WHOLE)
-        for marks_state, are_alike in ((False, True), (True, False), (True, True), (False, False))
+        Way(0, 2, Hints.FEW, Detail.OUTLINE, weight=6, marks_state=not are_alike, are_alike=are_alike, case_split=case_split)
+        for are_alike in (True, False)
         for case_split in (1, 3)
     ),
+    *(
+        Way(0, 2, hints, detail, weight=6, are_alike=True, case_split=3)
+        for hints, detail in (
+            (Hints.FEW, Detail.WHOLE),
+            (Hints.SOME, Detail.OUTLINE),
+            (Hints.NEAR, Detail.OUTLINE),
+            (Hints.NEAR, Detail.WHOLE),
+        )
+    ),
+    Way(0, 2, Hints.SOME, Detail.OUTLINE, weight=3, case_split=3),
 )
 """Tried one after the other; a proof by any of them is a proof."""

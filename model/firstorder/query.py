@@ -40,10 +40,12 @@ class Part:
 class Hints(Enum):
     """How many hints a solver gets; more is not always better.
 
-    On the ids and numbers that an action is about; on what the state holds for them as well; and on what that leads to.
+    On the ids and numbers that an action is about; on what is beside them, and last in their logs; on what the state holds for
+    them as well; and on what that leads to.
     """
 
     FEW = "few"
+    NEAR = "near"
     SOME = "some"
     MANY = "many"
 
@@ -53,7 +55,6 @@ class Query:
     """Parts that are to be shown unsatisfiable together, and hints."""
 
     parts: tuple[Part, ...]
-    few_hints: tuple[Clause, ...]
     hints: tuple[Clause, ...]
     more_hints: tuple[Clause, ...]
 
@@ -64,8 +65,9 @@ class Query:
 
     def hint_clauses(self, hints: Hints) -> tuple[Clause, ...]:
         """The hints alone."""
-        if hints is Hints.FEW:
-            return self.few_hints
+        if hints in (Hints.FEW, Hints.NEAR):
+            marked = ((item, item.literals[0].args[0]) for item in self.hints)
+            return tuple(item for item, term in marked if not term.args or (hints is Hints.NEAR and term.op is Op.ADD))
         return (*self.hints, *(self.more_hints if hints is Hints.MANY else ()))
 
 
@@ -137,7 +139,7 @@ class Questions:
             known = self._clauses[formula.id] = tuple(made)
         return known
 
-    def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...], tuple[Clause, ...]]:
+    def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
         """Marks on constants; also on numbers that the state holds for them; and on the ids held for the newest numbers."""
         logic = self._logic
         used = [node for node in evaluation_order(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
@@ -165,8 +167,7 @@ class Questions:
             for at in product(*(newest.get(index.hint, ()) for index in family.indices)):
                 content = self._reading.before.contents[family.key](at)
                 found.setdefault(content.value.sort.name, []).append(content.value)
-        some = self._marks(numbers, ids)
-        return tuple(item for item in some if not item.literals[0].args[0].args), some, self._marks(found)
+        return self._marks(numbers, ids), self._marks(found)
 
     def numbers_of_ids(self, query: Query) -> tuple[Clause, ...]:
         """Marks on the numbers that the state holds for every id that the query names, those that merely exist among them.

@@ -8,6 +8,7 @@ from typing import TypeVar
 from acked.model.kraft.settings import (
     changes,
     changing,
+    epochs_repeat,
     keeps_directories,
     lags_on_disk,
     leader_change_committed,
@@ -151,9 +152,11 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
 def advance(s: State, leader: Server) -> None:
     """A leader's high watermark moves to what a majority of its newest voters holds (`LeaderState.maybeUpdateHighWatermark`).
 
-    Entries of earlier epochs are committed only along with one of the leader's own.
+    Entries of earlier epochs are committed only along with one of the leader's own, from the LeaderChange record on with which
+    it began (`epochStartOffset`). What is of its epoch is from there on, unless another led in that epoch, too.
     """
     mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
+    began = greatest(Offset, lambda o: (o == 0) | (log.has(o) & log.at(o).id.is_none)) if epochs_repeat.on else None
 
     def holds(r: Server, until: Offset) -> Bool:
         is_itself = r == leader
@@ -162,10 +165,12 @@ def advance(s: State, leader: Server) -> None:
         return is_itself | (voters.contains(r) & (until <= s.fetched[leader][r]))
 
     def is_of_own_epoch(until: Offset) -> Bool:
+        is_own = log.at(until - 1).epoch == mine.epoch
         if leader_change_committed.on:
-            return log.at(until - 1).epoch == mine.epoch
+            return is_own if began is None else is_own & (until > began)
         # Of `until` = end there is no next entry; the one before is the leader's own then.
-        return (log.at(until - 1).epoch == mine.epoch) | (log.has(until) & (log.at(until).epoch == mine.epoch))
+        is_own = is_own | (log.has(until) & (log.at(until).epoch == mine.epoch))
+        return is_own if began is None else is_own & (until >= began)
 
     def may_commit(until: Offset) -> Bool:
         held = is_majority(count(Server, lambda r: holds(r, until)), voters)

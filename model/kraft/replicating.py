@@ -176,7 +176,10 @@ def fetch(s: State, follower: Server, leader: Server, log_end: Offset) -> None:
     messages=asks("follower", "leader", _says_offset, lambda t: f"diverging, {t.after.log[t.follower].end}"),
 )
 def fetch_diverging(s: State, follower: Server, leader: Server) -> None:
-    """A follower whose last entry the leader lacks is told where that epoch ends, and truncates (`truncateToEndOffset`)."""
+    """A follower whose last entry the leader lacks is told where that epoch ends, and truncates (`truncateToEndOffset`).
+
+    If it has no entry of the epoch that it is told, it cuts where its own older ones end, wherever the leader's do.
+    """
     require_follows(s, follower, leader)
     if snapshots.on:
         require("leader's log begins early enough", ~wants_snapshot(s, follower, leader))
@@ -184,8 +187,9 @@ def fetch_diverging(s: State, follower: Server, leader: Server) -> None:
     end = end_of_epoch(s, leader, last_epoch(s, follower))
     epoch = ite(end == 0, 0, s.log[leader].at(end - 1).epoch)
     own = end_of_epoch(s, follower, epoch)
+    has_epoch = (own > 0) & (s.log[follower].at(own - 1).epoch == epoch)
     follow(s, follower, leader)
-    cut = smaller(own, end)
+    cut = ite(has_epoch, smaller(own, end), own)
     if snapshots.on:
         mine = s.server[follower]
         cut = ite(cut < mine.start, mine.start, cut)

@@ -184,6 +184,18 @@ With pre-vote that candidate is told of the epoch by whoever voted in it, and st
 lags_on_disk = fact(lambda has: has["unflushed"] and not has["observers_flush"])
 """Whether less of what a controller has fetched may be on its disk."""
 
+epochs_repeat = fact(
+    lambda has: (
+        _may_be_dynamic(has)
+        or has["initial_voters"]
+        or has["formats"]
+        or has["quorum_state_lost"]
+        or has["unflushed"]
+        or has["restarted_leader"] != RESIGNED
+    )
+)
+"""Whether an epoch may have two leaders, as far as is known: it has one of static voters that keep their disks (proved)."""
+
 some_join = fact(lambda has: 0 < _initial_voters(has) < has["servers"])
 """Whether there are servers that are no voters in the beginning."""
 

@@ -152,7 +152,7 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
         held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
     else:
         held = sorted(ends.values(), reverse=True)[len(voters) // 2]
-    start = next((o for o in range(len(me.log), 0, -1) if me.log[o - 1][2] != me.epoch), 0)  # where it became leader
+    start = max((o for o, entry in enumerate(me.log) if entry[0] == "leader change"), default=0)  # where it became leader
     known = held > start if rules.leader_change_committed else held >= start
     if known and held > me.hw:
         w = w.node(i, hw=held, high=max(me.high, held) if rules.snapshots else 0)
