@@ -20,6 +20,7 @@ from acked.model.coordinator.common import (
     tells,
 )
 from acked.model.coordinator.settings import (
+    appends_in_own_epoch,
     applies_markers_first,
     asks,
     batches,
@@ -58,8 +59,8 @@ from acked.model.language.storage.views import LogView
 from acked.model.language.values import Bool
 
 _SINCE = (
-    "4.2.2, 4.3.1 and 4.4 but for row 96 of the gallery and batches over two elections, with clean elections, as long as one "
-    "replica in sync keeps its disk"
+    "4.2.2, 4.3.1 and 4.4 but for rows 96 and 114 of the gallery, with clean elections, as long as one replica in sync keeps "
+    "its disk"
 )
 _OFFSETS = "the documentation, Distribution: consumer offset tracking"
 
@@ -354,13 +355,14 @@ LEMMAS: tuple[Property, ...] = (
 def lemmas_of(properties: Iterable[Property], has: Mapping[str, int]) -> tuple[Property, ...] | None:
     """The lemmas of a configuration; None where no proof of one of the properties is known.
 
-    There is none where offsets expire or a log loses what was committed, nor of batches that a third epoch may find: one that
-    is held back until its coordinator's broker leads again is appended behind commits that are newer.
+    There is none where offsets expire or a log loses what was committed, nor of a batch that is appended in a later epoch
+    than its coordinator knows: that is behind commits which are newer, once there are three epochs.
     """
     rules = (*_RULES, applies_markers_first) if has[transactions.name] else _RULES
     lacks = any(not has[rule.name] for rule in rules)
     loses = has[unclean.name] or has[lost_disks.name] or has[expiry.name]
-    if lacks or loses or (has[batches.name] and has[max_epoch.name] > 2):
+    appends_late = has[batches.name] and has[max_epoch.name] > 2 and not has[appends_in_own_epoch.name]
+    if lacks or loses or appends_late:
         return None
     if any(item is plain_fetches_are_current for item in properties):
         return None

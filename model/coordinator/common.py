@@ -57,12 +57,15 @@ def leads_newest(s: State, r: Broker) -> Bool:
     return leads(s, r) & (s.broker[r].epoch == s.epoch)
 
 
+def is_told(s: State, r: Broker) -> Bool:
+    """The broker's coordinator was told of every epoch that the broker knows."""
+    return every(Epoch, lambda e: ~s.broker[r].duties[e])
+
+
 def is_asked(s: State, r: Broker) -> Bool:
     """The broker's coordinator is active, and requests reach it: it was told of what came before them."""
-    mine = s.broker[r]
-    if queues_requests.on:
-        return (mine.phase == ACTIVE) & every(Epoch, lambda e: ~mine.duties[e])
-    return mine.phase == ACTIVE
+    is_active = s.broker[r].phase == ACTIVE
+    return is_active & is_told(s, r) if queues_requests.on else is_active
 
 
 def agree_until(s: State, a: Broker, b: Broker, until: Offset) -> Bool:

@@ -309,7 +309,7 @@ def test_what_a_coordinator_holds_back_over_two_elections_is_found_and_known() -
     wanted = {"batches": 1, "max_epoch": 3, "brokers": 2, "shrinks": 0, "lost_disks": 0, "unclean": 0}
     asked_so = [item for item in questions_of(hunted(), ["coordinator"]) if wanted.items() <= dict(item.constants).items()]
     [loss] = losses_of(replace(asked_so[0], promises=("AcknowledgedCommitsSurvive",)), Effort(1_000_000))
-    assert loss.known_as == ("batch-back-and-forth",)
+    assert loss.known_as == ("waiting-commits",)
 
 
 @pytest.mark.long

@@ -48,13 +48,14 @@ def broken(result: ProofResult) -> set[str]:
     ("names", "constants"),
     [
         (SURVIVE, {"max_epoch": 3}),
-        (SURVIVE, {"batches": True, "commits": 3, "records": 4}),
+        (SURVIVE, {"batches": True, "commits": 3, "max_epoch": 3}),
         (FENCED, {"max_epoch": 3, "rebalances": 1, "asks": True, "shrinks": True, "min_isr": 2}),
         (UNUSED, CLIENTS),
         pytest.param(
             FENCED, {"brokers": 3, "max_epoch": 3, "rebalances": 1, "asks": True, "shrinks": True}, marks=pytest.mark.long,
         ),
         pytest.param((*UNUSED, "ReplacedOwnersAreFenced"), EVERYTHING, marks=pytest.mark.long),
+        pytest.param((*UNUSED, "ReplacedOwnersAreFenced"), {**EVERYTHING, "batches": True}, marks=pytest.mark.long),
     ],
     ids=lambda item: ", ".join(item),
 )  # fmt: skip
@@ -89,6 +90,7 @@ def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
         ("queues_requests", {"max_epoch": 3}, "AcknowledgedCommitsSurvive"),
         ("loads_whole_log", {}, "AcknowledgedCommitsSurvive"),
         ("applies_markers_first", {"transactions": True}, "MarkersEndWhatIsPending"),
+        ("appends_in_own_epoch", {"batches": True, "commits": 3, "max_epoch": 3}, "CommitsAscend"),
     ],
 )
 def test_without_a_rule_that_mends_a_bug_a_step_breaks_a_lemma_or_a_promise(
@@ -124,8 +126,8 @@ def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     assert known("AcknowledgedCommitsSurvive", brokers=3, max_epoch=4)
     assert known("AcknowledgedCommitsSurvive", min_isr=2, strict_min_isr=False)
     assert known("AcknowledgedCommitsSurvive", applies_markers_first=False)
-    assert known("AcknowledgedCommitsSurvive", batches=True)
-    assert not known("AcknowledgedCommitsSurvive", batches=True, max_epoch=3)
+    assert known("AcknowledgedCommitsSurvive", batches=True, max_epoch=3)
+    assert known("AcknowledgedCommitsSurvive", batches=True, appends_in_own_epoch=False)
     assert not known("PlainFetchesAreCurrent")
     for loses in ({"unclean": True}, {"lost_disks": 1}, {"expiry": True}):
         assert not known("LoadingEnds", **loses)
