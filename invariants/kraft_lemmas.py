@@ -290,16 +290,17 @@ ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per
 
 COMPLETENESS_LEMMAS: tuple[Property, ...] = (
     *ELECTION_LEMMAS, entries_are_of_known_epochs, epochs_ascend, entries_were_elected, leaders_end_with_their_epoch,
-    leaders_have_their_epoch, epochs_begin_alike, log_matching, last_entries_match, fetched_is_within_log, fetched_entries_are_held,
-    last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held, committed_were_elected,
-    later_logs_have_committed, longer_logs_have_committed, leaders_have_committed, committed_is_a_prefix, state_machine_safety,
-    high_watermarks_are_committed,
+    leaders_have_their_epoch, epochs_begin_alike, log_matching, last_entries_match, fetched_is_within_log,
+    fetched_entries_are_held, last_epochs_are_known, later_logs_have_it, longer_logs_have_it, committed_is_held,
+    committed_were_elected, later_logs_have_committed, longer_logs_have_committed, leaders_have_committed,
+    committed_is_a_prefix, state_machine_safety, high_watermarks_are_committed,
 )  # fmt: skip
 """What makes leaders have all that was committed, those at the bottom first."""
 
 AFTERWARDS: tuple[str, ...] = (
-    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching", "LastEntriesMatch",
-    "FetchedEntriesAreHeld", "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted", "CommittedIsAPrefix",
+    "EntriesAreOfKnownEpochs", "EpochsAscend", "LeadersEndWithTheirEpoch", "LeadersHaveTheirEpoch", "LogMatching",
+    "LastEntriesMatch", "FetchedEntriesAreHeld", "LaterLogsHaveIt", "CommittedIsHeld", "LaterLogsHaveCommitted",
+    "CommittedIsAPrefix",
 )  # fmt: skip
 """Which of them may be taken as they are after a step where what comes later is proved."""
 

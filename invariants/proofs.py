@@ -111,7 +111,6 @@ class Argument:
     small: tuple[Mapping[str, int], ...]
     cores: str
     afterwards: tuple[str, ...] = ()
-    derived: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     never: Mapping[str, str] = field(default_factory=dict)
@@ -119,6 +118,7 @@ class Argument:
     further: tuple[Property, ...] = ()
     inductive: tuple[str, ...] = ()
     of_steps: tuple[Property, ...] = ()
+    derived: tuple[str, ...] = ()
     is_exact: bool = False
     like: Mapping[str, str] = field(default_factory=dict)
 
@@ -305,7 +305,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
             _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
             "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
             AFTERWARDS if is_of_logs else (),
-            DERIVED if is_of_logs else (),
+            derived=DERIVED if is_of_logs else (),
             uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]},
             is_exact=True,
             further=() if is_of_logs else _COMPLETENESS,

@@ -40,8 +40,8 @@ class Part:
 class Hints(Enum):
     """How many hints a solver gets; more is not always better.
 
-    On the ids and numbers that an action is about; on what is beside them, and last in their logs; on what the state holds for
-    them as well; and on what that leads to.
+    On the ids and numbers that an action is about; on what is beside them, and last in their logs; on what the state holds
+    for them as well; and on what that leads to.
     """
 
     FEW = "few"

@@ -152,8 +152,8 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
 def advance(s: State, leader: Server) -> None:
     """A leader's high watermark moves to what a majority of its newest voters holds (`LeaderState.maybeUpdateHighWatermark`).
 
-    Entries of earlier epochs are committed only along with one of the leader's own, from the LeaderChange record on with which
-    it began (`epochStartOffset`). What is of its epoch is from there on, unless another led in that epoch, too.
+    Entries of earlier epochs are committed only along with one of the leader's own, from the LeaderChange record on with
+    which it began (`epochStartOffset`). What is of its epoch is from there on, unless another led in that epoch, too.
     """
     mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
     began = greatest(Offset, lambda o: (o == 0) | (log.has(o) & log.at(o).id.is_none)) if epochs_repeat.on else None
