@@ -21,7 +21,8 @@ def grounded(prover: Prover, obligation: GeneralObligation, core: Core, effort: 
     """
     way, lowering = WAYS[core.way], Lowering(WAYS[core.way].weight)
     query = prover.obligations.query(obligation, core.lemmas, way)
-    formulas = [lowering.clause(item) for item in query.clauses(way.hints)]
+    marks = prover.obligations.numbers_of_ids(query) if way.marks_state else ()
+    formulas = [lowering.clause(item) for item in (*query.clauses(way.hints), *marks)]
     instances: dict[int, Any] = {}
 
     def note(hint: Any, _: Any, __: Any) -> None:
