@@ -13,7 +13,7 @@ from acked.audit.releases.table import FaultClass, switches_of
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
 from acked.base.release import LATEST
-from acked.checker.allconstants.obligations import Obligations
+from acked.checker.allconstants.obligations import GeneralObligation, Obligations
 from acked.checker.allconstants.proof import AllConstantsOptions, _task
 from acked.checker.allconstants.prover import Prover
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
@@ -130,8 +130,8 @@ def test_what_is_said_of_sizes_is_true_of_them() -> None:
 
 def test_a_set_of_other_switches_is_asked_with_the_lemmas_that_there_are() -> None:
     """A name that is no lemma here would count as a lemma that is not kept, and what was proved with it as open."""
-    named = {"key": "Crash|HwInLog", "subject": "Crash", "clause": "HwInLog"}
-    item: Any = SimpleNamespace(**named, may_use=True, afterwards={"HwInEpoch'": 0})
+    after: Any = {"HwInEpoch'": 0}
+    item: Any = GeneralObligation("Crash", "HwInLog", (), (), after, True, after)
     asked: Any = SimpleNamespace(all=[item], clauses={"HwInLog": 0})
     known = CoreFile("", {item.key: Core(("HwInLog", "LeadersAreTrue", "HwInEpoch'"), 3)})
     task = _task(0, asked, known, AllConstantsOptions())
