@@ -30,7 +30,7 @@ from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
 from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import ActionInstance, Effect, Ground, StepReadings, Tracer, Tracings, refuse_other
+from acked.model.language.tracings import ActionInstance, Common, Effect, Ground, Tracer, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -224,9 +224,9 @@ class Instance:
         self.protocol = protocol
         self.constants = constants
         self.schema = Schema(protocol.state, constants)
-        self._common = None if tracings is None else tracings.common_of(protocol, self.schema)
-        self._kinds = () if self._common is None else self._common.kinds(self.schema)
-        self.pool = Pool() if self._common is None else self._common.pool
+        self._common = Common() if tracings is None else tracings.common_of(protocol, self.schema)
+        self._kinds = self._common.kinds(self.schema)
+        self.pool = self._common.pool
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
         self.dropped = drop
         self._tracer = Tracer(protocol.name, protocol.state, self.pool, self.fields, drop)
@@ -235,7 +235,6 @@ class Instance:
         self.initial: tuple[tuple[int, ...], ...] = self._trace_initial()
         self._counterparts: dict[str, ActionInstance | None] = {}
         self._conditions: dict[object, Expr] = {}
-        self._step_readings = StepReadings()
         if is_lazy:
             return
         _ = self.actions  # An author's mistakes are told here.
@@ -357,8 +356,9 @@ class Instance:
             return self._tracer.effect(item, codes, ground, is_watched, is_whole)
 
         # What others have traced is whole: no clause of it is left out.
-        common = None if is_again or any(name == item.name for name, _ in self.dropped) else self._common
-        return trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
+        if is_again or not self._common.is_shared or any(name == item.name for name, _ in self.dropped):
+            return trace(self)
+        return self._common.effect(item.function, codes, self, self._kinds, trace)
 
     def _action_instance(self, item: Action, effect: Effect, codes: Mapping[str, int]) -> ActionInstance | None:
         """The effect under a name and arguments; None of one that is nowhere enabled."""
@@ -372,21 +372,21 @@ class Instance:
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
         if predicate not in self._conditions:
-            self._conditions[predicate] = self._predicate(name, predicate, self.codes())
+            self._conditions[predicate] = self._predicate(name, predicate, self, self.codes())
         return self._conditions[predicate]
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
         """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
         codes = dict(step.updates)
         after = [codes.get(leaf, before) for leaf, before in enumerate(self.fields)]
-        return self._step_readings.expression(
-            predicate, after, lambda codes: self._predicate(name, predicate, self.codes(), codes)
+        return self._common.reading(
+            predicate, after, self, self._kinds, lambda at, after: self._predicate(name, predicate, at, at.codes(), after)
         )
 
-    def _predicate(self, name: str, predicate: Callable[..., Bool], *states: list[Expr]) -> Expr:
-        what = f"{self.protocol.name}: property {name}"
-        with ExitStack() as open_stores, active(self._context()), located(what, predicate):
-            stores = [open_stores.enter_context(closing(Store(self.schema, codes))) for codes in states]
+    def _predicate(self, name: str, predicate: Callable[..., Bool], ground: Ground, *states: list[Expr]) -> Expr:
+        what, context = f"{self.protocol.name}: property {name}", Trace(self.pool, ground.constants, FINITE)
+        with ExitStack() as open_stores, active(context), located(what, predicate):
+            stores = [open_stores.enter_context(closing(Store(ground.schema, codes))) for codes in states]
             with watch(predicate), raise_refusals():
                 return closed(Bool.lift(predicate(*(self.protocol.state.at(store, ()) for store in stores))))
 

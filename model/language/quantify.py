@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 from acked.model.formulas.errors import ModelError
@@ -250,6 +251,7 @@ def vacuously(holds: Bool, where: Bool) -> Bool:
     return semantics().vacuously(holds, where)
 
 
+@lru_cache(256)  # One and the same for a predicate: what it says is known by the function.
 def exercise(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
     """Where a property is not vacuous, that is, where the antecedent of one of its innermost implications is true.
 

@@ -351,23 +351,30 @@ def labels_of(actions: Sequence[ActionInstance]) -> Sequence[Label]:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Seen:
+    """What a trace looked at: constants with their values, and leaves with what they hold."""
+
     asked: tuple[tuple[str, int], ...]
-    seen: tuple[tuple[int, int], ...]
-    effect: Effect
+    leaves: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def by(cls, watched: Watched, kinds: Sequence[int]) -> _Seen:
+        return cls(tuple(watched.asked.items()), tuple((leaf, kinds[leaf]) for leaf in watched.seen))
 
     def is_of(self, constants: Constants, kinds: Sequence[int]) -> bool:
-        return all(kinds[leaf] == kind for leaf, kind in self.seen) and all(
+        return all(kinds[leaf] == kind for leaf, kind in self.leaves) and all(
             constants[name] == value for name, value in self.asked
         )
 
 
 @dataclass
 class Common:
-    """What instances of one protocol share whose leaves have the same paths."""
+    """What instances of one protocol share whose leaves have the same paths; or what one has that shares nothing."""
 
+    is_shared: bool = False
     pool: Pool = field(default_factory=Pool)
-    _known: dict[tuple[object, tuple[int, ...]], list[_Known]] = field(default_factory=dict)
+    _effects: dict[tuple[object, tuple[int, ...]], list[tuple[_Seen, Effect]]] = field(default_factory=dict)
+    _readings: dict[object, list[tuple[tuple[tuple[int, Expr], ...], _Seen, Expr]]] = field(default_factory=dict)
     _kinds: dict[object, int] = field(default_factory=dict)
 
     def kinds(self, schema: Schema) -> list[int]:
@@ -384,36 +391,35 @@ class Common:
         trace: Callable[[Ground], Effect],
     ) -> Effect:
         """What is known of an action with these codes of its parameters, or is found by tracing it."""
-        known = self._known.setdefault((function, tuple(codes.values())), [])
-        for one in known:
-            if one.is_of(ground.constants, kinds):
-                return one.effect
+        known = self._effects.setdefault((function, tuple(codes.values())), [])
+        for seen, effect in known:
+            if seen.is_of(ground.constants, kinds):
+                return effect
         watched = Watched(ground)
         effect = trace(watched)
-        seen = tuple((leaf, kinds[leaf]) for leaf in watched.seen)
-        known.append(_Known(tuple(watched.asked.items()), seen, effect))
+        known.append((_Seen.by(watched, kinds), effect))
         return effect
 
+    def reading(
+        self,
+        predicate: object,
+        after: Sequence[Expr],
+        ground: Ground,
+        kinds: Sequence[int],
+        trace: Callable[[Ground, list[Expr]], Expr],
+    ) -> Expr:
+        """What is known of a predicate over steps after which leaves have these codes, or is found by tracing it.
 
-class StepReadings:
-    """What predicates over a step say, by the codes that the leaves which they look at have after it.
-
-    Most steps leave most leaves as they are, and a predicate says the same of all steps that are alike where it looks.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[object, list[tuple[tuple[tuple[int, Expr], ...], Expr]]] = {}
-
-    def expression(self, predicate: object, after: Sequence[Expr], trace: Callable[[list[Expr]], Expr]) -> Expr:
-        """What is known of the predicate where leaves have these codes, or is found by tracing it."""
-        known = self._known.setdefault(predicate, [])
-        for seen, holds in known:
-            if all(after[leaf] is code for leaf, code in seen):
+        Most steps leave most leaves as they are, and a predicate says the same of all steps that are alike where it looks.
+        """
+        known = self._readings.setdefault(predicate, [])
+        for codes, seen, holds in known:
+            if all(after[leaf] is code for leaf, code in codes) and seen.is_of(ground.constants, kinds):
                 return holds
-        watched = _Noted(after)
-        watched.seen = set()
-        holds = trace(watched)
-        known.append((tuple((leaf, after[leaf]) for leaf in watched.seen), holds))
+        watched, noted = Watched(ground), _Noted(after)
+        noted.seen = set()
+        holds = trace(watched, noted)
+        known.append((tuple((leaf, after[leaf]) for leaf in noted.seen), _Seen.by(watched, kinds), holds))
         return holds
 
 
@@ -428,5 +434,5 @@ class Tracings:
         key = (protocol, tuple(leaf.path for leaf in schema.leaves))
         common = self._common.get(key)
         if common is None or common.pool.size > MAX_NODES:
-            common = self._common[key] = Common()
+            common = self._common[key] = Common(is_shared=True)
         return common

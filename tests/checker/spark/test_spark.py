@@ -119,6 +119,7 @@ KINDS = {
     "quorum-majority-3-keeps": (2, 2),
     "quorum-majority-3-lost-log": (7, 2),
     "kip101-1-fix": (2, 1),
+    "kraft": (7, 2),  # A property of steps that holds.
     "two-voter-changes": (2, 2),
     "kafka19975-bug": (2, 2),
     "kip890-no-add-fix": (7, 2),
@@ -140,7 +141,7 @@ def assert_as_locally(driver: SparkDriver, folder: Path, item: Spec, buckets: in
     assert answer(result) == expected, (item.name, buckets, tasks)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_spec_of_each_kind_has_the_local_answer(driver: SparkDriver, tmp_path: Path, name: str) -> None:

@@ -8,9 +8,10 @@ level each promise breaks first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from typing import Any, NamedTuple
 
 from tests.model.breadth_first import by_levels
 
@@ -53,8 +54,7 @@ class Rules:
         return not self.dynamic and bool(self.formats) and not self.pre_vote
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     log: tuple[Entry, ...] = ()
     epoch: int = 0
     promised: int | None = None  # the leader it knows, or whom it voted for
@@ -75,8 +75,7 @@ class Node:
         return (self.log[-1][2] if self.log else 0, len(self.log))
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     nodes: tuple[Node, ...]
     written: int = 0
     sets: tuple[tuple[Key, ...], ...] = ()
@@ -84,10 +83,9 @@ class World:
     dismissed: frozenset[int] = frozenset()
     formats_left: int = 0
 
-    def node(self, i: int, **changed: object) -> World:
-        nodes = list(self.nodes)
-        nodes[i] = replace(nodes[i], **changed)  # type: ignore[arg-type]
-        return replace(self, nodes=tuple(nodes))
+    def node(self, i: int, **changed: Any) -> World:
+        nodes = self.nodes
+        return World((*nodes[:i], nodes[i]._replace(**changed), *nodes[i + 1 :]), *self[1:])
 
 
 def beginning(rules: Rules) -> World:
@@ -117,7 +115,9 @@ def has_version_one(w: World, i: int) -> bool:
 
 
 def in_memory_gone(w: World, i: int) -> World:
-    return w.node(i, leader=False, hw=0, fetched=(), told=())
+    me = w.nodes[i]
+    is_empty = not (me.leader or me.hw or me.fetched or me.told)
+    return w if is_empty else w.node(i, leader=False, hw=0, fetched=(), told=())
 
 
 def key_of(rules: Rules, w: World, leader: int, i: int) -> Key:
@@ -152,12 +152,12 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
         held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
     else:
         held = sorted(ends.values(), reverse=True)[len(voters) // 2]
-    start = next((o for o, entry in enumerate(me.log) if entry[2] == me.epoch), len(me.log))
+    start = next((o for o in range(len(me.log), 0, -1) if me.log[o - 1][2] != me.epoch), 0)  # where it became leader
     known = held > start if rules.leader_change_committed else held >= start
     if known and held > me.hw:
         w = w.node(i, hw=held, high=max(me.high, held) if rules.snapshots else 0)
         if held > len(w.committed):
-            w = replace(w, committed=w.committed + me.log[len(w.committed) : held])
+            w = w._replace(committed=w.committed + me.log[len(w.committed) : held])
     return w
 
 
@@ -215,9 +215,12 @@ def pre_votes(w: World, v: int, candidate: Node) -> bool:
 
 
 def end_for(log: tuple[Entry, ...], epoch: int) -> tuple[int, int]:
-    """The largest epoch up to this one, and where it ends."""
-    below = [entry for entry in log if entry[2] <= epoch]
-    return (below[-1][2], len(below)) if below else (0, 0)
+    """The largest epoch up to this one, and where it ends.
+
+    Once an epoch has had two leaders a log may go back to an older one, which makes Kafka forget the newer one before it
+    (`LeaderEpochFileCache.maybeTruncateNonMonotonicEntries`): the last of the entries decides.
+    """
+    return next(((log[o - 1][2], o) for o in range(len(log), 0, -1) if log[o - 1][2] <= epoch), (0, 0))
 
 
 def appends(rules: Rules, w: World) -> Iterator[World]:
@@ -225,7 +228,7 @@ def appends(rules: Rules, w: World) -> Iterator[World]:
         return
     for i, me in enumerate(w.nodes):
         if me.leader:
-            written = replace(w.node(i, log=(*me.log, ("record", w.written, me.epoch))), written=w.written + 1)
+            written = w.node(i, log=(*me.log, ("record", w.written, me.epoch)))._replace(written=w.written + 1)
             yield update_high_watermark(rules, written, i)
 
 
@@ -244,16 +247,16 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                     newest = last if end > follower.start else 0
                     if (first, leader.start) > (newest, end if newest else 0):
                         on_disk = leader.start if flushes_late(rules) else 0
-                        bound = bound.node(f, start=leader.start, high=leader.start, flushed=on_disk)
-                        yield bound.node(f, log=leader.log[: leader.start])
+                        taken = leader.log[: leader.start]
+                        yield bound.node(f, log=taken, start=leader.start, high=leader.start, flushed=on_disk)
                     continue
             epoch, known = end_for(leader.log, last)
             if end and (epoch != last or known < end):
                 mine, local = end_for(follower.log, epoch)
                 cut = min(local, known) if mine == epoch or not epoch else local
                 cut = max(cut, follower.start)
-                bound = bound.node(f, high=follower.start if cut < follower.high else follower.high)
-                yield bound.node(f, log=follower.log[:cut], flushed=min(cut, follower.flushed))
+                high = follower.start if cut < follower.high else follower.high
+                yield bound.node(f, log=follower.log[:cut], high=high, flushed=min(cut, follower.flushed))
                 continue
             bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, i, f): end})
             bound = update_high_watermark(rules, bound, i)
@@ -262,8 +265,8 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 flushed = follower.flushed
                 if flushes_late(rules) and until > end and is_voter(w, voter_set(rules, w, f), f):
                     flushed = until
-                taken = bound.node(f, high=max(follower.high, told), flushed=flushed)
-                yield taken.node(f, log=follower.log + leader.log[end:until])
+                taken = follower.log + leader.log[end:until]
+                yield bound.node(f, log=taken, high=max(follower.high, told), flushed=flushed)
 
 
 def compactions(rules: Rules, w: World) -> Iterator[World]:
@@ -292,13 +295,13 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
             if s not in voters and follows:
                 added = append_voters(rules, w, i, {**voters, s: node.disk})
                 if rules.by_operator:
-                    yield replace(added, dismissed=added.dismissed - {s})
+                    yield added._replace(dismissed=added.dismissed - {s})
                 if rules.auto_join:
                     yield added
             if s in voters and len(voters) > 1:
                 removed = append_voters(rules, w, i, {v: disk for v, disk in voters.items() if v != s})
                 if rules.by_operator and len(voters) > rules.least_voters:
-                    yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
+                    yield removed._replace(dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
                 if rules.auto_join and follows and not is_voter(w, voters, s):
                     yield removed
             if is_voter(w, voters, s) and follows:
@@ -324,7 +327,7 @@ def version_upgrades(rules: Rules, w: World, i: int) -> Iterator[World]:
 def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int | None]) -> World:
     me = w.nodes[i]
     changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)))
-    changed = replace(changed, sets=(*w.sets, tuple(sorted(voters.items()))))
+    changed = changed._replace(sets=(*w.sets, tuple(sorted(voters.items()))))
     changed = keep_offsets(rules, changed, i, dict(me.fetched))
     return update_high_watermark(rules, changed, i)
 
@@ -353,13 +356,14 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
         if rules.quorum_state_lost and me.epoch:
             yield gone.node(i, epoch=me.end[0], promised=None, knows_leader=False, high=me.start)
         if w.formats_left:
-            formatted = replace(gone, formats_left=w.formats_left - 1).node(
+            formatted = gone._replace(formats_left=w.formats_left - 1).node(
                 i, log=(), epoch=0, promised=None, knows_leader=False, start=0, high=0, flushed=0
             )
             if rules.dynamic or rules.upgrades:
                 formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
-            for leader, node in enumerate(w.nodes):
-                formatted = keep_offsets(rules, formatted, leader, dict(node.fetched) if leader != i else {})
+            for leader, node in enumerate(formatted.nodes):
+                if node.fetched:
+                    formatted = keep_offsets(rules, formatted, leader, dict(node.fetched))
             yield formatted
 
 

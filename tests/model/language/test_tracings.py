@@ -20,7 +20,7 @@ from acked.model.language.context import Constant, switch
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import implies, ite, one_of
 from acked.model.language.state import Array, Present, Struct, field, remembered
-from acked.model.language.tracings import Common, Effect, Ground, StepReadings, Tracings
+from acked.model.language.tracings import Common, Effect, Ground, Tracings
 from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import KRAFT
@@ -197,6 +197,28 @@ def test_a_predicate_is_traced_once_for_all_steps_that_are_alike_where_it_looks(
 
 
 @pytest.mark.parametrize(
+    ("change", "is_known"), [({}, True), ({"doubled": 1}, True), ({"marked": 1}, False), ({"most": 3}, False)]
+)
+def test_a_predicate_over_steps_is_known_to_whoever_has_what_it_looks_at(change: dict[str, int], is_known: bool) -> None:
+    looked: list[str] = []
+
+    def none_is_full(before: State, after: State) -> Bool:
+        looked.append("")
+        return (before.mark == 0) | (after.held[one_of(Box)] < most.value)
+
+    tracings = Tracings()
+    for constants in (BASE, BASE | change):
+        looked.clear()
+        shared = toy.instantiate(constants, (), tracings)
+        holds = [shared.step_predicate("NoneIsFull", none_is_full, step) for step in shared.actions]
+        assert len(holds) > 0
+    assert (not looked) is is_known
+    alone = toy.instantiate(constants)
+    again = [alone.step_predicate("NoneIsFull", none_is_full, step) for step in alone.actions]
+    assert shared.fingerprint(holds) == alone.fingerprint(again)
+
+
+@pytest.mark.parametrize(
     "name", ["kip320", "majority", *(pytest.param(name, marks=pytest.mark.slow) for name in ("partition", "transactions"))]
 )
 def test_every_shipped_predicate_over_steps_says_what_it_says_when_each_step_is_traced(
@@ -208,10 +230,12 @@ def test_every_shipped_predicate_over_steps_says_what_it_says_when_each_step_is_
     question = Question(instance, tuple(properties), vacuity_probes(properties))
     known = [(check.action, check.bit, check.violated) for check in question.plan.step_checks]
 
-    def trace_always(_: StepReadings, __: object, after: Sequence[Expr], trace: Callable[[list[Expr]], Expr]) -> Expr:
-        return trace([*after])
+    def trace_always(
+        _: Common, __: object, after: Sequence[Expr], ground: Ground, ___: object, trace: Callable[[Ground, list[Expr]], Expr]
+    ) -> Expr:
+        return trace(ground, [*after])
 
-    monkeypatch.setattr(StepReadings, "expression", trace_always)
+    monkeypatch.setattr(Common, "reading", trace_always)
     again = Question(instance, tuple(properties), vacuity_probes(properties))
     # Expressions of one pool, which compare as objects.
     assert [(check.action, check.bit, check.violated) for check in again.plan.step_checks] == known
