@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from acked.invariants import compaction, share
+from acked.invariants import compaction, coordinator, share
 from acked.invariants.kraft import leader_completeness, metadata_survives, one_leader_per_epoch
 from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, ELECTION_LEMMAS
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
@@ -34,6 +34,7 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.compaction.state import State as CompactionState
+from acked.model.coordinator.state import State as CoordinatorState
 from acked.model.kraft.state import State as KraftState
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Struct
@@ -360,6 +361,7 @@ _BY_CONSTANTS: Mapping[type[Struct], tuple[Known, tuple[Property, ...]]] = {
     TransactionsState: (_transaction_lemmas, TRANSACTIONS_LEMMAS),
     ShareState: (share.lemmas_of, share.LEMMAS),
     CompactionState: (compaction.lemmas_of, compaction.LEMMAS),
+    CoordinatorState: (coordinator.lemmas_of, coordinator.LEMMAS),
 }
 """By a protocol's state, where it depends on the constants: which lemmas are known, and all that there are."""
 

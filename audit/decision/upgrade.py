@@ -379,7 +379,8 @@ def _gallery(part: Part) -> list[tuple[Spec, dict[str, int]]]:
 
 
 def _task_of_bug(part: Part, spec: Spec, lacks: Mapping[str, int], release: Release, max_states: int) -> Task | None:
-    """Whether it can happen under the rules of a release, at the sizes and with the faults of its spec.
+    """Whether it can happen under the rules of a release, at the sizes and with the faults of its spec, and what that sets
+    otherwise than the release that it names.
 
     None where the release has no such part, and where it has what mends the bug: then another breaks the promise, if any.
     """
@@ -389,5 +390,8 @@ def _task_of_bug(part: Part, spec: Spec, lacks: Mapping[str, int], release: Rele
     rules = {name: item.value for name, item in history.settings(release.newest_of(history.versions)).items()}
     if any(rules.get(name, value) != value for name, value in lacks.items()):
         return None
-    text = QuestionText(protocol.name, tuple(protocol.bind({**spec.constants, **rules}).items()), spec.asked.properties)
+    own = history.settings(spec.version)
+    apart = {name: spec.constants[name] for name, item in own.items() if spec.constants[name] != item.value}
+    constants = protocol.bind({**spec.constants, **rules, **apart})
+    text = QuestionText(protocol.name, tuple(constants.items()), spec.asked.properties)
     return Task(text, max_states=max_states)

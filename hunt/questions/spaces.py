@@ -301,7 +301,7 @@ def coordinator_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[Hu
         }  # fmt: skip
         more = {coordinator.records.name: 3 + len(does), coordinator.max_epoch.name: epochs}
         if coordinator.batches.name in does:  # What becomes of one where a foreign load ends is not modelled.
-            more[coordinator.own_load_only.name] = 1
+            more |= {coordinator.own_load_only.name: 1, coordinator.commits.name: 3}
         cost = len(names) + unclean + len(does) + epochs - _ONCE + (n > 2)  # Three replicas have many more states.
         faults_on = {**calm, **dict.fromkeys(names, 1)}
         yield from _question(protocol, hunted, chosen, named, faults_on, cost, (n != _REPLICAS) + unclean, more)

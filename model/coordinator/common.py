@@ -57,12 +57,15 @@ def leads_newest(s: State, r: Broker) -> Bool:
     return leads(s, r) & (s.broker[r].epoch == s.epoch)
 
 
+def is_told(s: State, r: Broker) -> Bool:
+    """The broker's coordinator was told of every epoch that the broker knows."""
+    return every(Epoch, lambda e: ~s.broker[r].duties[e])
+
+
 def is_asked(s: State, r: Broker) -> Bool:
     """The broker's coordinator is active, and requests reach it: it was told of what came before them."""
-    mine = s.broker[r]
-    if queues_requests.on:
-        return (mine.phase == ACTIVE) & every(Epoch, lambda e: ~mine.duties[e])
-    return mine.phase == ACTIVE
+    is_active = s.broker[r].phase == ACTIVE
+    return is_active & is_told(s, r) if queues_requests.on else is_active
 
 
 def agree_until(s: State, a: Broker, b: Broker, until: Offset) -> Bool:
@@ -103,9 +106,9 @@ def _end_txn(value: Commit, pending: Commit, commits: Bool) -> Commit:
     return ite(commits & (pending > value), pending, value)
 
 
-def offsets_of(s: State, r: Broker, until: Offset) -> Offsets:
-    """What the first records of a coordinator's view make (`OffsetMetadataManager.replay`)."""
-    mine, view = s.broker[r], s.view[r]
+def offsets_of(s: State, r: Broker, until: Offset, of_log: bool = False) -> Offsets:
+    """What the first records of a coordinator's view make, or of its log (`OffsetMetadataManager.replay`)."""
+    mine, view = s.broker[r], s.log[r] if of_log else s.view[r]
     value, pending, generation = Commit(literal(0)), Commit(literal(0)), Generation(literal(0))
     for o in each(Offset)[:-1]:
         entry = view.at(o)

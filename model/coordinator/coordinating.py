@@ -6,8 +6,9 @@ Sources: `CoordinatorRuntime`, `CoordinatorLoaderImpl` and `SnapshottableCoordin
 
 from __future__ import annotations
 
-from acked.model.coordinator.common import begin_load, clear_coordinator, flush_view, has_enough, is_in_sync, leads
+from acked.model.coordinator.common import begin_load, clear_coordinator, flush_view, has_enough, is_in_sync, is_told, leads
 from acked.model.coordinator.settings import (
+    appends_in_own_epoch,
     delays_markers,
     duties_in_order,
     expiry,
@@ -207,6 +208,8 @@ def flush(s: State, broker: Broker) -> None:
     require("holds something back", mine.written < s.view[broker].end)
     require("leads", leads(s, broker))
     require("is in step with the log", is_in_sync(s, broker))
+    if appends_in_own_epoch.on:
+        require("was told of every election", is_told(s, broker))
     flush_view(s, broker)
 
 
@@ -222,7 +225,10 @@ def roll_back(s: State, broker: Broker) -> None:
     mine = s.broker[broker]
     require("is active", mine.phase == ACTIVE)
     require("holds something back", mine.written < s.view[broker].end)
-    require("cannot append it", ~(leads(s, broker) & is_in_sync(s, broker)))
+    may = leads(s, broker) & is_in_sync(s, broker)
+    if appends_in_own_epoch.on:
+        may = may & is_told(s, broker)
+    require("cannot append it", ~may)
     s.view[broker].truncate(mine.written)
 
 

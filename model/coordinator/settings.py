@@ -1,7 +1,7 @@
 """The constants of `coordinator`: sizes, what clients do, what may go wrong, and the rules that releases changed.
 
 Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release;
-`own_load_only`, which no release has, is on.
+`own_load_only` and `appends_in_own_epoch`, which no release has, are on.
 """
 
 from __future__ import annotations
@@ -97,6 +97,13 @@ strict_min_isr = switch(
     "strict_min_isr",
     "the high watermark waits while fewer are in sync than min.insync.replicas; before, it goes on, and what waits for it is "
     "refused (3.7, KAFKA-15583)",
+    default=True,
+)
+
+appends_in_own_epoch = switch(
+    "appends_in_own_epoch",
+    "a batch is appended only while the coordinator is told of all epochs that its broker knows, and refused after another "
+    "election (to 3.9, where nothing is held back; in no 4.x so far)",
     default=True,
 )
 

@@ -60,7 +60,7 @@ OF_CONTROLLERS = {*range(55, 61)}
 """Rows of several controllers with ZooKeeper."""
 OF_KRAFT = set(range(80, 88))
 """Rows of the quorum of KRaft controllers."""
-OF_COORDINATORS = set(range(90, 97))
+OF_COORDINATORS = {*range(90, 97), 114}
 """Rows of coordinators."""
 OF_COMPACTION = set(range(97, 105))
 """Rows of logs that are compacted and cut."""

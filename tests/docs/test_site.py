@@ -26,7 +26,7 @@ BUILT = {
     *("kip101-1-bug", "kip101-1-fix", "kip101-1-latest", "acks-1-loses", "replication-instead-of-flush-4-0", "fluss-mended"),
     *("truncate-to-hw", "kip320", "stale-ends-bug", "kip890-late-produce-bug", "kafka19446-bug"),
     *("toylog", "toylog-fixed", "toylog-4-3", "toylog-4-2", "controllers-remove-active-of-two", "foreign-load-bug"),
-    *("first-start-bug", "hidden-refusal-bug", "unmapped-tombstone-bug", "uncommitted-decision-bug"),
+    *("first-start-bug", "hidden-refusal-bug", "unmapped-tombstone-bug", "uncommitted-decision-bug", "waiting-commits-bug"),
     *("eligible-leader-is-replica", "playground-1-0", "playground-1-3", "playground-5-0", "playground-5-1", "playground-5-2"),
 }
 """What is compiled of all that readers can check: everything takes minutes."""

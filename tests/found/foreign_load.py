@@ -9,6 +9,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -106,13 +108,17 @@ def fetched(ask: Client, group: str) -> str:
     return error_name(int(found.error_code)) if found.error_code else f"offset {found.committed_offset}"
 
 
+def many_commits(group: str, offset: int) -> bytes:
+    """A request that commits an offset ten thousand times."""
+    one = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
+    asked = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "",
+             "topics": [{"name": INPUT, "partitions": [one] * _IN_ONE_REQUEST}]}  # fmt: skip
+    return write_request(Api.OFFSET_COMMIT, 2, 1, asked)
+
+
 def fill(cluster: Cluster, partition: int) -> None:
     """Commits of another group of that partition, by broker 1."""
-    one = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
-    asked = {"group_id": group_of(partition, "filler"), "generation_id_or_member_epoch": -1, "member_id": "",
-             "topics": [{"name": INPUT, "partitions": [one] * _IN_ONE_REQUEST}]}  # fmt: skip
-    frame = write_request(Api.OFFSET_COMMIT, 2, 1, asked)
-    good = b""
+    frame, good = many_commits(group_of(partition, "filler"), 1), b""
     with socket.create_connection(("127.0.0.1", cluster.addresses.client[1]), 60.0) as to_broker:
         for _ in range(COMMITS // _IN_ONE_REQUEST):
             to_broker.sendall(frame)
@@ -221,3 +227,57 @@ class Consumer:
 
         wait_for(is_given, f"that the consumer is given {last}", SECONDS, self._cluster.check)
         return tuple(found)
+
+
+# -- commits that wait ------------------------------------------------------------------------------------------------
+
+EARLIER, LATER = 5, 9
+_WAITING = 200
+"""So many requests, each on a connection of its own, keep a coordinator busy for ten seconds."""
+
+
+def begin_waiting(cluster: Cluster) -> None:
+    """The topics, and a first commit by broker 0, which leads."""
+    Topic(cluster, INPUT).create([1, 0])
+    with cluster.admin() as ask:
+        assert ask.create_topic(OFFSETS, BACK, _MANY, 2) == 0
+    commit(cluster, 0, 1)
+
+
+def commit(cluster: Cluster, broker: int, offset: int) -> None:
+    """Returns when the broker has acknowledged it."""
+
+    def is_taken() -> bool:
+        with cluster.client(broker) as ask:
+            return commit_offsets(ask, GROUP, _SIMPLE, INPUT, {0: offset}) == 0
+
+    wait_for(is_taken, f"that broker {broker} takes offset {offset}", SECONDS, cluster.check)
+
+
+def play_waiting(cluster: Cluster, waits_for_all: bool) -> str:
+    """Broker 0 is asked for many commits; leadership goes away, the next leader takes a later one, and it comes back.
+
+    Returns what broker 0 says in the end. With `waits_for_all` leadership moves when all were answered.
+    """
+    frame = many_commits(GROUP, EARLIER)
+    with ExitStack() as stack:
+        address = ("127.0.0.1", cluster.addresses.client[0])
+        asking = [stack.enter_context(socket.create_connection(address, SECONDS)) for _ in range(_WAITING)]
+        with ThreadPoolExecutor(_WAITING) as pool:
+            asked = [pool.submit(_answer, one, frame) for one in asking]
+            wait(asked, SECONDS, ALL_COMPLETED if waits_for_all else FIRST_COMPLETED)
+            move_leadership(cluster, OFFSETS, AWAY, SECONDS)
+            commit(cluster, 1, LATER)
+            assert waits_for_all or len([one for one in asked if not one.done()]) > _WAITING // 2
+            move_leadership(cluster, OFFSETS, BACK, SECONDS)
+            wait(asked)
+    with Asker(cluster, GROUP) as asker:
+        asker.await_last(f"offset {EARLIER}", f"offset {LATER}")
+        time.sleep(5.0)
+        return asker.answers[-1]
+
+
+def _answer(to_broker: socket.socket, frame: bytes) -> str:
+    to_broker.sendall(frame)
+    [topic] = read_response(Api.OFFSET_COMMIT, 2, read_exactly(to_broker, frame_length(read_exactly(to_broker, 4)))).topics
+    return error_name(int(topic.partitions[0].error_code))

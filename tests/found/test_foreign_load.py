@@ -3,22 +3,60 @@ and on unmodified brokers, of which nothing is held.
 
 The control of the first is that the second load ends, the one that the coordinator began itself; that of brokers, that
 leadership does not go away and come back.
+
+Commits that wait in a broker's queue while its leadership goes and comes back are written by the former coordinator behind
+what the next one has acknowledged, for an append asks for no leader epoch. Control: leadership moves when none waits.
+
+KAFKA-10614 (row 91), the coordinator before: one controller takes the partition away from broker 0, whose thread stands
+still, in a debugger, before it tells its coordinator. The next controller gives it back, and the coordinator has loaded when
+the thread goes on. In 2.8.0 it unloads, and the leader has none. Control: 2.8.1, where that is of an older epoch.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.leadership import reassign
+from acked.cluster.nodes.plan import make_plan
+from acked.cluster.observe.zookeeper import zookeeper_state
+from acked.cluster.releases.release import Mode
+from acked.cluster.topics.topic import Topic
+from acked.cluster.waiting import wait_for
+from acked.cluster.wire.client import Client
+from acked.cluster.wire.groups import Membership, commit_offsets
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.foreign_load import HAS_IT, LOADS, NO_OFFSET, NOT_HERE, begin, plan, play
+from tests.found.debugger import LISTENS, HeldThread
+from tests.found.foreign_load import (
+    COMMITTED,
+    EARLIER,
+    GROUP,
+    HAS_IT,
+    INPUT,
+    LATER,
+    LOADS,
+    NO_OFFSET,
+    NOT_HERE,
+    OFFSETS,
+    SECONDS,
+    begin,
+    begin_waiting,
+    fetched,
+    plan,
+    play,
+    play_waiting,
+)
 from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+UNLOADS = "kafka.coordinator.group.GroupCoordinator.onResignation"
 
 
 @pytest.mark.parametrize("version", ["4.4.0", "4.3.1", "4.2.2", "4.1.2", "4.0.0"])
@@ -67,3 +105,78 @@ def test_brokers_with_the_mended_class_say_that_they_load_until_the_offset_is_th
         print(version, "mended", kept)
     assert kept.answers == (NOT_HERE, LOADS, NOT_HERE, LOADS, HAS_IT)
     assert kept.read[0] == "r7"
+
+
+# -- commits that wait ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["4.4.0", "4.3.1", "4.0.0"])
+def test_commits_that_wait_while_leadership_goes_and_comes_back_are_written_behind_one_that_was_acknowledged(
+    version: str, users_cache: None
+) -> None:
+    real_plan(version, {})
+    settings = {"offsets.topic.num.partitions": "1"}
+    last = []
+    for waits_for_all in (True, False):
+        with Cluster(add_archive(make_plan(version, brokers=(0, 1), settings=settings, has_witness=True))) as cluster:
+            begin_waiting(cluster)
+            last.append(play_waiting(cluster, waits_for_all))
+    assert last == [f"offset {LATER}", f"offset {EARLIER}"]
+
+
+# -- an unload that comes late ----------------------------------------------------------------------------------------
+
+
+def said(cluster: Cluster) -> str:
+    """What broker 0 answers who asks for the group's offset."""
+    with cluster.client(0) as ask:
+        return fetched(ask, GROUP)
+
+
+def await_answer(cluster: Cluster, wanted: str) -> None:
+    wait_for(lambda: said(cluster) == wanted, wanted, SECONDS, cluster.check)
+
+
+def give_back(cluster: Cluster) -> None:
+    """While a controller has no answer of broker 0, another one is elected, which makes that broker the leader again."""
+    with zookeeper_state(cluster.addresses.zookeeper) as state:
+        before = state.controller_epoch()
+        state.delete_controller()
+        wait_for(lambda: state.controller_epoch() > before, "another controller", SECONDS, cluster.check)
+
+        def asked(ask: Callable[[Client], int]) -> bool:
+            controller = state.controller()
+            if controller is None:
+                return False
+            with cluster.client(controller) as client:
+                return ask(client) == 0
+
+        for what, ask in (
+            ("broker 0 as a replica", lambda client: client.reassign(OFFSETS, [0, 1])),
+            ("broker 0 as the leader", lambda client: client.elect_preferred(OFFSETS)),
+        ):
+            wait_for(lambda ask=ask: asked(ask), what, SECONDS, cluster.check)
+
+
+@pytest.mark.parametrize(("version", "unloads"), [("2.8.0", True), ("2.8.1", False)])
+def test_a_leader_that_is_told_late_of_an_older_epoch_has_no_coordinator_and_has_one_where_epochs_are_compared(
+    version: str, unloads: bool, users_cache: None
+) -> None:
+    real_plan(version, {}, Mode.ZOOKEEPER)  # Skips where there are none, and fetches the jars.
+    with Cluster(add_archive(make_plan(version, Mode.ZOOKEEPER, brokers=(0, 1, 2))), options={0: (LISTENS,)}) as cluster:
+        Topic(cluster, INPUT).create([1])
+        Topic(cluster, OFFSETS).create([0, 1], {"cleanup.policy": "compact"})
+        with cluster.client(0) as ask:
+            wait_for(lambda: commit_offsets(ask, GROUP, Membership(0), INPUT, {0: COMMITTED}) == 0, "a commit", SECONDS)
+        await_answer(cluster, HAS_IT)
+        with HeldThread(cluster.nodes[0].folder / "out", UNLOADS) as late:
+            reassign(cluster, OFFSETS, [1, 2])
+            late.await_it()
+            give_back(cluster)
+            await_answer(cluster, HAS_IT)
+            late.let()
+        if unloads:
+            await_answer(cluster, NOT_HERE)
+        time.sleep(10.0)
+        assert Topic(cluster, OFFSETS).leads(0)
+        assert said(cluster) == (NOT_HERE if unloads else HAS_IT)

@@ -304,6 +304,14 @@ def test_what_coordinators_of_a_release_lose_is_known_by_its_remedy() -> None:
     assert made.tally.refused == {}
 
 
+@pytest.mark.slow
+def test_what_a_coordinator_holds_back_over_two_elections_is_found_and_known() -> None:
+    wanted = {"batches": 1, "max_epoch": 3, "brokers": 2, "shrinks": 0, "lost_disks": 0, "unclean": 0}
+    asked_so = [item for item in questions_of(hunted(), ["coordinator"]) if wanted.items() <= dict(item.constants).items()]
+    [loss] = losses_of(replace(asked_so[0], promises=("AcknowledgedCommitsSurvive",)), Effort(1_000_000))
+    assert loss.known_as == ("waiting-commits",)
+
+
 @pytest.mark.long
 def test_a_hunt_of_a_minute_finds_known_losses_without_being_told_and_with_a_row_taken_out_the_same_as_new() -> None:
     """Some twenty questions about moved leaders and one lost page cache, some of them by walks."""

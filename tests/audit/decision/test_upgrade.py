@@ -177,9 +177,10 @@ def test_settings_show_which_parts_a_cluster_uses(settings: dict[str, str], part
 @pytest.mark.slow
 def test_an_upgrade_says_which_bugs_of_consumer_groups_go_which_come_and_which_stay() -> None:
     kept = {"offsets_topic_replication_factor": "3"}
-    stays = {"foreign-load-bug": (YES, YES)}
+    stays = {"foreign-load-bug": (YES, YES), "waiting-commits-bug": (YES, YES)}
     assert bugs("3.9", "4.0", "kraft", **kept) == {
-        "kafka20634-bug": (NO, YES), "kafka17507-bug": (YES, NO), "foreign-load-bug": (NO, YES)
+        "kafka20634-bug": (NO, YES), "kafka17507-bug": (YES, NO), "foreign-load-bug": (NO, YES),
+        "waiting-commits-bug": (NO, YES),
     }  # fmt: skip
     assert bugs("4.2.2", "4.3", "kraft", **kept) == {"kafka20634-bug": (NO, YES), **stays}
     assert bugs("4.3", "4.4", "kraft", **kept) == {"kafka20634-bug": (YES, NO), **stays}

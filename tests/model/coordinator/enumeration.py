@@ -39,6 +39,7 @@ class Rules:
     spares_rebalancing: bool = True
     applies_markers_first: bool = True
     strict_min_isr: bool = True
+    appends_in_own_epoch: bool = True
 
 
 class Offsets(NamedTuple):
@@ -317,7 +318,8 @@ def batches(rules: Rules, w: World) -> Iterator[World]:
         context = me.context
         if context is None or context.state != "active" or context.last_written == len(context.replayed):
             continue
-        if is_leader(w, i) and context.last_written == len(me.log):
+        is_of_epoch = not rules.appends_in_own_epoch or not me.events
+        if is_leader(w, i) and context.last_written == len(me.log) and is_of_epoch:
             yield appended(w, i, ())
         else:
             yield w.context(i, replayed=context.replayed[: context.last_written])

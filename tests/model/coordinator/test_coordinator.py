@@ -80,6 +80,7 @@ LARGER = [
     Rules(transactions=True, rebalances=1, records=4, commits=1, listens_as_leader=False),
     Rules(max_epoch=3, own_load_only=False),
     Rules(max_epoch=3, batches=True),
+    Rules(max_epoch=3, batches=True, commits=3, records=2, appends_in_own_epoch=False),
     Rules(brokers=3, shrinks=True, min_isr=2, lost_disks=1, commits=1),
     Rules(transactions=True, min_isr=2, shrinks=True, commits=1, strict_min_isr=False),
 ]
@@ -161,10 +162,10 @@ def test_releases_have_the_rules_that_their_sources_have() -> None:
     newest = profile(None, None)
     assert {name: item.value for name, item in newest.items()} == {item.name: item.default for item in RULES}
     shown = {
-        "0.11": (1, 1, 0, 0, 0, 1, 1, 1, 0), "2.1": (1, 1, 0, 0, 1, 0, 1, 0, 0), "2.8": (1, 1, 0, 0, 1, 1, 0, 0, 0),
-        "2.8.2": (1, 1, 1, 0, 1, 1, 1, 0, 0), "3.1": (1, 1, 1, 0, 1, 1, 0, 0, 0), "3.9": (1, 1, 1, 0, 1, 1, 1, 0, 1),
-        "3.9.1": (1, 1, 1, 0, 1, 1, 1, 1, 1), "4.0": (0, 0, 1, 1, 1, 1, 1, 1, 1), "4.2.2": (1, 0, 1, 1, 1, 1, 1, 1, 1),
-        "4.3": (0, 0, 1, 1, 1, 1, 1, 1, 1), "4.4": (1, 0, 1, 1, 1, 1, 1, 1, 1),
+        "0.11": (1, 1, 0, 0, 0, 1, 1, 1, 0, 1), "2.1": (1, 1, 0, 0, 1, 0, 1, 0, 0, 1), "2.8": (1, 1, 0, 0, 1, 1, 0, 0, 0, 1),
+        "2.8.2": (1, 1, 1, 0, 1, 1, 1, 0, 0, 1), "3.1": (1, 1, 1, 0, 1, 1, 0, 0, 0, 1), "3.9": (1, 1, 1, 0, 1, 1, 1, 0, 1, 1),
+        "3.9.1": (1, 1, 1, 0, 1, 1, 1, 1, 1, 1), "4.0": (0, 0, 1, 1, 1, 1, 1, 1, 1, 0),
+        "4.2.2": (1, 0, 1, 1, 1, 1, 1, 1, 1, 0), "4.3": (0, 0, 1, 1, 1, 1, 1, 1, 1, 0), "4.4": (1, 0, 1, 1, 1, 1, 1, 1, 1, 0),
     }  # fmt: skip
     assert {version: tuple(profile(version, None)[item.name].value for item in RULES) for version in shown} == shown
     with pytest.raises(ModelError, match="the same with both control planes"):
