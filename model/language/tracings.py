@@ -292,7 +292,7 @@ class _Schema(Schema):
     def __init__(self, whole: Schema, leaves: _Noted[Leaf], constants: _Constants) -> None:
         self.leaves, self.constants = leaves, constants  # type: ignore[assignment]
         # By paths, which all who share have in common.
-        self.by_path, self.counts, self.logs = whole.by_path, whole.counts, whole.logs
+        self.by_path, self.counts, self.logs, self.messages = whole.by_path, whole.counts, whole.logs, whole.messages
 
 
 class Watched:
