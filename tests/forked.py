@@ -135,8 +135,6 @@ def serve(folder: Path) -> None:
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # See conftest.py.
     for name in IMPORTS:
         import_module(f"acked.{name}")
-    quick = import_module("acked.checker.spark.session").QUICK_START  # A query of few rows is not worth being compiled well.
-    import_module("acked.checker.dataset.sql").CONF["spark.driver.extraJavaOptions"] = quick
     gc.freeze()
     gc.enable()
     with socket.socket(socket.AF_UNIX) as listening:

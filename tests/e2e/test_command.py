@@ -389,7 +389,7 @@ def test_listings_are_tables_for_people_and_documents_for_programs() -> None:
     kinds = {"protocols", "invariants", "constants", "specs"}
     for what in ("invariants", "all"):
         assert acked("list", what).returncode == 0
-    for what in ("all", "constants"):
+    for what in ("all", "protocols", "invariants", "constants"):
         done = acked("list", what, "--format", "json")
         assert done.returncode == 0
         document = json.loads(done.stdout)

@@ -167,6 +167,7 @@ def test_the_gallery_is_an_index_and_a_page_per_violation(tmp_path: Path) -> Non
         assert page == "index.html" or f'href="{page}"' in index
     assert index.count("<script") == 1
     assert re.search(r"default-src 'none'; script-src 'sha256-[\w+/=]{44}'; style-src 'sha256-", html.unescape(index))
+    assert acked(*command).returncode == 0
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
     refused(acked("gallery", "--out", tmp_path / "other"), 153, "holds other files")
