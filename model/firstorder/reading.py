@@ -44,8 +44,11 @@ from acked.model.language.state import Struct
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.values import Bool, Id, Value
 
-_APART = "@"
-"""Before the names of an author's fields and constants, lest one is that of a symbol which is made here."""
+_APART = "~"
+"""Before the names of an author's fields and constants, lest one is that of a symbol which is made here.
+
+SMT-LIB keeps names with @ or . at the beginning to itself, and cvc5 refuses them.
+"""
 
 
 @dataclass(frozen=True)

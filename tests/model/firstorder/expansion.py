@@ -53,7 +53,7 @@ class Expansion:
                 assert isinstance(value, int)
                 self._known[symbol] = self._pool.bool(value) if isinstance(value, bool) else self._pool.int(value)
         for name, value in instance.constants.items():
-            self._known |= {Symbol(text, (), INT): self._pool.int(value) for text in (name, f"@{name}")}
+            self._known |= {Symbol(text, (), INT): self._pool.int(value) for text in (name, f"~{name}")}
         self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
         families = reading.families.values()
         items = [family.domain.item for family in families if hasattr(family.domain, "item")]
@@ -179,7 +179,7 @@ class Expansion:
         size = self._reading.logic.cardinalities.get(symbol)
         if size is not None:
             return self._size(size, args)
-        name = symbol.name.removesuffix(".is_some").removeprefix("@")
+        name = symbol.name.removesuffix(".is_some").removeprefix("~")
         family = self._families[name]
         if isinstance(family.domain, SetDomain):
             *args, member = args

@@ -367,4 +367,4 @@ def test_names_that_would_be_taken_for_others_and_sorts_without_ids_are_refused(
         with pytest.raises(ModelError, match=sentence):
             tried(state)
     read = tried(Names)
-    assert not {symbol.name for symbol in read.logic.cardinalities} & {"size1", "@size1"}
+    assert not {symbol.name for symbol in read.logic.cardinalities} & {"size1", "~size1"}
