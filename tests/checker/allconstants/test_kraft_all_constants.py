@@ -9,7 +9,9 @@ from acked.checker.allconstants.lemma_search import FIRST_EFFORT
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import covering_argument, prove_all_constants
 from acked.checker.allconstants.prover import Prover
-from acked.checker.solver.lemma_sets import shipped_file, shipped_sets
+from acked.checker.allconstants.texts import obligation_text
+from acked.checker.solver.lemma_sets import Core, shipped_file, shipped_sets
+from acked.checker.solver.tasks import TextTask
 from acked.invariants.proofs import argument_of
 from acked.model.formulas.errors import ModelError
 from acked.model.kraft.protocol import kraft
@@ -39,6 +41,17 @@ def test_the_shipped_lemma_sets_are_of_the_shipped_protocol() -> None:
 def test_static_voters_elect_one_leader_an_epoch_however_many_they_are() -> None:
     proof = prove_all_constants(kraft, Limits(2, 600.0), constants=STATIC)
     assert proof.holds, [item.key for item in proof.open]
+
+
+@pytest.mark.slow
+def test_a_second_solver_reads_and_confirms_what_was_proved() -> None:
+    """Names that SMT-LIB keeps to itself are none of the protocol's."""
+    from acked.checker.allconstants.second_solver import SecondSolver
+
+    made, solver = obligations(), SecondSolver(None, 60.0)
+    made.prepare()
+    texts = [obligation_text(made, item, SHIPPED.cores.get(item.key, Core())) for item in made.all[3::20]]
+    assert [solver.answer(TextTask(text), lambda _: None).answer for text in texts] == ["unsat"] * len(texts)
 
 
 @pytest.mark.sampled(1)
