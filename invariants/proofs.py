@@ -288,7 +288,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
             tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            _uncovered_switches(given),
+            {name: why for name, why in _uncovered_switches(given).items() if given[name]},
             least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
@@ -298,6 +298,9 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
     if protocol.state is KraftState:
         given = _given(protocol, switches)
         is_of_logs = not asked.isdisjoint(item.name for item in _COMPLETENESS)
+        uncovered = {name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]}
+        if is_of_logs and not given["leader_change_committed"]:
+            uncovered["leader_change_committed"] = "without it later logs lack what was committed (KAFKA-12619)"
         return Argument(
             COMPLETENESS_LEMMAS if is_of_logs else ELECTION_LEMMAS,
             _COMPLETENESS if is_of_logs else (),
@@ -306,7 +309,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
             "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
             AFTERWARDS if is_of_logs else (),
             derived=DERIVED if is_of_logs else (),
-            uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]},
+            uncovered=uncovered,
             is_exact=True,
             further=() if is_of_logs else _COMPLETENESS,
         )

@@ -316,8 +316,7 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object], asked
             "own what its spec writes under [invariants.NAME] and [lemmas.NAME] can be proved"
         )
     for name, why in argument.uncovered.items():
-        if constants.get(name):
-            raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
+        raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
     return argument
 
 
