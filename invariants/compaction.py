@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from acked.invariants.property import Property, promise
 from acked.model.compaction.common import (
+    ends_at,
     first_segment,
     high_watermark,
     is_aborted,
@@ -20,10 +21,24 @@ from acked.model.compaction.common import (
     is_whole,
     last_stable_offset,
 )
-from acked.model.compaction.settings import last_batch, one_reading, retention, stops_at_hw
+from acked.model.compaction.settings import (
+    carries_transactions,
+    delete_horizons,
+    indexes_whole_segments,
+    last_batch,
+    map_keys,
+    marks_mapped_only,
+    one_reading,
+    reader,
+    records,
+    retention,
+    spares_markers,
+    stops_at_hw,
+    transactions,
+)
 from acked.model.compaction.state import ABORT, COMMIT, TOMBSTONE, VALUE, Key, Offset, State
 from acked.model.language.context import Constant
-from acked.model.language.quantify import every, implies, some
+from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 
 _COMPACTION = "the documentation, Design: log compaction"
@@ -222,42 +237,111 @@ def nothing_is_missing_at_the_end(s: State) -> Bool:
     return every(Offset, lambda o: implies(s.log.has(o) & (o + 1 >= hw) & (o >= s.start), is_there(s, o)))
 
 
+@promise("a marker ends the transaction that began at its first offset", "ProducerAppendInfo.appendEndTxnMarker", "4.4")
+def markers_end_transactions(s: State) -> Bool:
+    """There is a record of its producer, the first that no marker before it ends."""
+    if not transactions.on:
+        return truth(True)
+
+    def holds(m: Offset) -> Bool:
+        log, marker = s.log, s.log.at(m)
+
+        def is_first(o: Offset) -> Bool:
+            return (marker.first == o) & is_data(log.at(o)) & ends_at(s, m, o)
+
+        def is_later(o: Offset) -> Bool:
+            return implies(is_data(log.at(o)) & ends_at(s, m, o), o >= marker.first)
+
+        begins = marker.producer.is_some & some(Offset, is_first) & every(Offset, is_later)
+        return implies(log.has(m) & ~is_data(marker), begins)
+
+    return every(Offset, holds)
+
+
+@promise("what was cleaned is decided, and replicated", _COMPACTION, "3.1")
+def cleaned_is_stable(s: State) -> Bool:
+    """The dirty point, and whatever is not whole, are below the last stable offset."""
+    stable = last_stable_offset(s)
+    is_below = every(Offset, lambda o: implies(s.log.has(o) & ~is_whole(s, o), o < stable))
+    return (s.dirty <= stable) & is_below
+
+
+@promise("a marker is there while a batch of its transaction is, and if it aborts in the transaction index", _LOG, _SINCE)
+def markers_outlive_records(s: State) -> Bool:
+    """Of transactions that the log has not been cut beyond."""
+    if not transactions.on:
+        return truth(True)
+
+    def outlives(o: Offset, m: Offset) -> Bool:
+        is_its = is_there(s, o) & is_data(s.log.at(o)) & is_transactional(s.log.at(o)) & (o >= s.start) & ends_at(s, m, o)
+        return implies(is_its, is_whole(s, m) & implies(s.log.at(m).kind == ABORT, s.log.at(m).indexed))
+
+    return every(Offset, lambda o: every(Offset, lambda m: outlives(o, m)))
+
+
+@promise("the transaction index has markers that are there", _LOG, _SINCE)
+def index_has_markers(s: State) -> Bool:
+    """They abort."""
+    if not transactions.on:
+        return truth(True)
+
+    def holds(m: Offset) -> Bool:
+        marker = s.log.at(m)
+        is_marker = s.log.has(m) & (marker.kind == ABORT) & implies(m >= s.start, is_whole(s, m))
+        return implies((m < records.value) & marker.indexed, is_marker)
+
+    return every(Offset, holds)
+
+
 def _has_record_before(s: State, o: Offset) -> Bool:
-    """A record of the record's key is there below it."""
-    return some(Offset, lambda x: (x < o) & (x >= s.start) & is_whole(s, x) & (s.log.at(x).key == s.log.at(o).key))
+    """A record of the record's key that counts is there below it."""
+
+    def is_it(x: Offset) -> Bool:
+        return (x < o) & (x >= s.start) & is_whole(s, x) & is_committed(s, x) & (s.log.at(x).key == s.log.at(o).key)
+
+    return some(Offset, is_it)
 
 
-@promise("below the dirty point a key has one record", _COMPACTION, "3.1, without transactions")
+@promise("below the dirty point a key has one record, and none that was aborted", _COMPACTION, "3.1")
 def cleaned_keys_are_there_once(s: State) -> Bool:
     """Below a record that was cleaned none with its key is there."""
 
     def holds(o: Offset) -> Bool:
-        return implies((o < s.dirty) & (o >= s.start) & is_whole(s, o), ~_has_record_before(s, o))
+        is_cleaned = (o < s.dirty) & (o >= s.start) & is_whole(s, o) & is_data(s.log.at(o))
+        return implies(is_cleaned, is_committed(s, o) & ~_has_record_before(s, o))
 
     return every(Offset, holds)
 
 
-@promise("a record that is gone has a later one of its key, or was a tombstone that deletes nothing any more", _COMPACTION,
-         "3.1, without transactions")  # fmt: skip
-def what_is_gone_was_replaced(s: State) -> Bool:
-    """The later one is below the high watermark."""
+@promise("delete.retention.ms of a tombstone begins when what it deletes is gone", "KIP-534", "no release")
+def horizons_are_cleaned(s: State) -> Bool:
+    """A record that has a horizon is below the dirty point."""
+    if not delete_horizons.on:
+        return truth(True)
 
-    def holds(o: Offset) -> Bool:
-        batch, log = s.log.at(o), s.log
+    def is_cleaned(o: Offset) -> Bool:
+        batch = s.log.at(o)
+        return implies(s.log.has(o) & is_data(batch) & batch.horizon.is_some, o < s.dirty)
 
-        def is_later(x: Offset) -> Bool:
-            return (x > o) & (x < high_watermark(s)) & is_data(log.at(x)) & (log.at(x).key == batch.key)
-
-        is_spent = (batch.kind == TOMBSTONE) & ~_has_record_before(s, o)
-        return implies(log.has(o) & (o >= s.start) & ~is_whole(s, o), some(Offset, is_later) | is_spent)
-
-    return every(Offset, holds)
+    return every(Offset, is_cleaned)
 
 
-@promise("without transactions there are no markers", _LOG, "every release")
-def only_records_are_written(s: State) -> Bool:
-    """Every batch has a record."""
-    return every(Offset, lambda o: implies(s.log.has(o), is_data(s.log.at(o))))
+@promise("who has read a value that is deleted reads that, or is too late", "KIP-534", "no release")
+def readers_meet_deletions(s: State) -> Bool:
+    """The last record of a key, without a value, is there for who is before it, and delete.retention.ms began meanwhile."""
+    if not (reader.on and delete_horizons.on):
+        return truth(True)
+    scan, log = s.scan, s.log
+    is_late = s.now >= scan.since + retention.value
+
+    def is_met(o: Offset, key: Key) -> Bool:
+        batch = log.at(o)
+        is_ahead = (o >= scan.position) & is_whole(s, o) & implies(batch.horizon.is_some, batch.horizon.value >= scan.since)
+        return implies(_is_last(s, o) & (batch.kind == TOMBSTONE) & (batch.key == key) & s.believed[key], is_ahead | is_late)
+
+    is_begun = every(Key, lambda key: implies(s.believed[key], scan.has_begun))
+    is_in_log = (scan.position <= last_stable_offset(s)) & (scan.since <= s.now)
+    return is_begun & is_in_log & every(Offset, lambda o: every(Key, lambda key: is_met(o, key)))
 
 
 @promise("a follower is told of a log start that is no later than what it gets", "KIP-107, KAFKA-7104", "1.0.2, 1.1.1, 2.0")
@@ -268,33 +352,46 @@ def answers_have_one_reading(s: State) -> Bool:
 
 
 LEMMAS: tuple[Property, ...] = (
-    segments_are_in_the_log, nothing_is_missing_at_the_end, only_records_are_written, cleaned_keys_are_there_once,
-    what_is_gone_was_replaced, answers_have_one_reading,
+    segments_are_in_the_log, nothing_is_missing_at_the_end, markers_end_transactions, markers_outlive_records,
+    index_has_markers, cleaned_is_stable, cleaned_keys_are_there_once, horizons_are_cleaned,
+    readers_meet_deletions, answers_have_one_reading,
 )  # fmt: skip
-"""What some promises are inductive with, those at the bottom first."""
+"""What the promises are inductive with, those at the bottom first."""
 
+_TRANSACTIONS = (markers_end_transactions, markers_outlive_records, index_has_markers)
+_TRANSACTION_RULES = (carries_transactions, indexes_whole_segments, spares_markers)
+_OF_KEYS = (segments_are_in_the_log, cleaned_is_stable, cleaned_keys_are_there_once)
 _NEEDS: Mapping[str, tuple[tuple[Constant, ...], tuple[Property, ...]]] = {
-    last_values_stay.name: (
-        (stops_at_hw,),
-        (segments_are_in_the_log, only_records_are_written, cleaned_keys_are_there_once, what_is_gone_was_replaced),
+    last_values_stay.name: ((stops_at_hw,), _OF_KEYS),
+    readers_see_deletions.name: (
+        (stops_at_hw, delete_horizons), (*_OF_KEYS, last_values_stay, horizons_are_cleaned, readers_meet_deletions),
+    ),
+    **dict.fromkeys(
+        (item.name for item in (aborted_records_stay_hidden, committed_records_stay_readable, transactions_end)),
+        (_TRANSACTION_RULES, (segments_are_in_the_log, *_TRANSACTIONS)),
     ),
     copies_catch_up.name: ((stops_at_hw, last_batch), (segments_are_in_the_log, nothing_is_missing_at_the_end)),
     followers_go_on.name: ((one_reading,), (answers_have_one_reading,)),
 }
-"""By promise the rules that its proof rests on, as the newest brokers have them, and its lemmas."""
+"""By promise the rules that its proof rests on, none of which may be off, and its lemmas."""
 
 
 def lemmas_of(properties: Iterable[Property], has: Mapping[str, int]) -> tuple[Property, ...] | None:
     """The lemmas of a configuration; None where no proof of one of the properties is known.
 
-    With transactions what becomes of keys hangs on what a pass knows of aborted records, of which there is no lemma.
+    Where there are transactions, keys need what is known of them. Where the cleaner's map may be full, readers need the rule
+    that mends row 104.
     """
     used: set[str] = set()
     for item in properties:
-        if item.name not in _NEEDS or (has["producers"] and item is last_values_stay):
+        if item.name not in _NEEDS:
             return None
         rules, lemmas = _NEEDS[item.name]
-        if any(has[rule.name] != rule.default for rule in rules):
+        if cleaned_keys_are_there_once in lemmas and has["producers"]:
+            rules, lemmas = (*rules, *_TRANSACTION_RULES), (*lemmas, *_TRANSACTIONS)
+        if item is readers_see_deletions and has[map_keys.name]:
+            rules = (*rules, marks_mapped_only)
+        if not all(has[rule.name] for rule in rules):
             return None
         used |= {lemma.name for lemma in lemmas}
-    return tuple(item for item in LEMMAS if item.name in used)
+    return tuple(item for item in (last_values_stay, *LEMMAS) if item.name in used)

@@ -35,6 +35,8 @@ from acked.reports.pictures.picture import (
 )
 
 FLAG, VALUE, SET, STRUCT, LOG, MESSAGES = "flag", "value", "set", "struct", "log", "messages"
+FLAGS = "flags"
+"""An array of truth values: those of which it is so are named, as the members of a set are."""
 NOTHING = (FLAG, SET, MESSAGES)
 """Of these kinds there is a value that says that nothing is there."""
 
@@ -161,6 +163,8 @@ class _Reading:
             return Shape(STRUCT, parts=tuple(Part(name, (name,), self._shape(one)) for name, one in inner))
         if isinstance(domain, ArrayDomain):
             element, names = self._shape(domain.element), enumerate(self._names(domain.index))
+            if element.kind == FLAG:
+                return Shape(FLAGS, parts=tuple(Part(name, (at,), element) for at, name in names))
             return Shape(STRUCT, parts=tuple(Part(f"{name}:", (at,), element) for at, name in names))
         assert isinstance(domain, LeafDomain)
         return self._leaf(domain.bare)
@@ -209,11 +213,17 @@ def _text(shape: Shape, value: Any) -> str:
         return ", ".join([_named(part.name, part.shape, _at(value, part.place)) for part in shape.parts])
     if shape.kind == SET:
         return f"{{{', '.join([f'{shape.sort} {member}' for member in value])}}}"
+    if shape.kind == FLAGS:
+        return f"{{{', '.join(_flagged(shape, value))}}}"
     if shape.kind == LOG:
         return f"[{'; '.join(_records(shape, value))}]"
     if shape.kind == MESSAGES:
         return f"{{{'; '.join(_members(shape, value))}}}"
     return f"{shape.sort} {value}" if shape.sort else str(value)
+
+
+def _flagged(shape: Shape, value: Any) -> list[str]:
+    return [part.name for part in shape.parts if _at(value, part.place)]
 
 
 def _named(name: str, shape: Shape, value: Any) -> str:
@@ -258,7 +268,8 @@ def _facts(card: Card, state: State) -> list[Fact]:
             names = [f"{part.name} {text}" if part.name else text for text in members]
             found += [Fact(name, name, Tone.PENDING) for name in names]
         else:
-            is_nothing = value is None or (part.shape.kind in NOTHING and not value)
+            is_empty = part.shape.kind == FLAGS and not _flagged(part.shape, value)
+            is_nothing = value is None or is_empty or (part.shape.kind in NOTHING and not value)
             found.append(Fact(part.name, _named(part.name, part.shape, value), Tone.ABSENT if is_nothing else Tone.PLAIN))
     return found
 

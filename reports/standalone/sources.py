@@ -39,6 +39,8 @@ def _is_of(node: ast.AST, code: CodeType) -> bool:
     if not isinstance(node, ast.Lambda) or code.co_name != "<lambda>":
         return False
     body = node.body
+    while isinstance(body, ast.IfExp):  # No instruction is of the whole of it.
+        body = body.test
     place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
     return node.lineno == code.co_firstlineno and place in code.co_positions()
 

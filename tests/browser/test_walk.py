@@ -229,7 +229,7 @@ def test_what_has_no_counterpart_is_named(function: Any, why: str) -> None:
 KINDS = [
     "kip320", "majority", "transactions", "claims/delivery-transactions", "gallery/elr-directories-bug",
     "gallery/kafka18723-bug", "claims/idempotence-mends", "claims/last-move-counts", "claims/follower-reads-vanish-3-3",
-    "gallery/kafka13727-bug", "gallery/unmapped-tombstone-bug", "gallery/kafka7104-bug",
+    "gallery/kafka13727-bug", "gallery/unmapped-tombstone-bug", "gallery/kafka7104-bug", "offsets-survive-failover",
 ]  # fmt: skip
 """Protocols, and parts with fields of their own: of `partition` eligible leaders, late answers, producers, moves, readers; of
 `compaction` transactions, a reader, a follower."""

@@ -12,6 +12,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.resolve import property_named
 from acked.cli import main
 from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.specs import find_spec
 from tests.oracle import Space
 
 FAMILY = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
@@ -107,6 +108,20 @@ def test_what_is_found_is_a_run_that_needs_every_step(protocol: str, name: str, 
                 break
             state = instance.schema.pack(instance.fire(step, codes))
             assert state not in bad
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ["kafka10614", "kafka13194", "kafka13727", "hidden-refusal"])
+def test_walks_of_what_stands_on_the_log_find_its_bugs_and_nothing_where_they_are_mended(row: str) -> None:
+    """Coordinators, compaction with and without transactions, share groups: real steps, as few as a search needs at least."""
+    bug, fix = (find_spec(f"{row}-{role}").question() for role in ("bug", "fix"))
+    found = simulate(bug, Plan(20_000, 60, 1, {}), 2)
+    assert found.violation is not None
+    run, schema = found.violation.run, bug.instance.schema
+    assert len(run.actions) >= len(search(bug).violations[0].run.actions)
+    for step, before, after in zip(run.actions, run.states[:-1], run.states[1:], strict=True):
+        assert schema.pack(bug.instance.fire(step, schema.unpack(before))) == after
+    assert simulate(fix, Plan(2000, 60, 1, {}), 2).violation is None
 
 
 def _is_bad(question: Question, name: str, words: tuple[int, ...]) -> bool:

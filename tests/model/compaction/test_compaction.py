@@ -8,21 +8,15 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.processes import Limits
-from acked.checker.proof.induction import InductionOptions, prove_by_induction
-from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
-from acked.invariants.compaction import LEMMAS
-from acked.invariants.proofs import lemmas_for
 from acked.model.compaction.protocol import compaction
 from acked.model.compaction.settings import CIRCUMSTANCES, CLIENTS, RULES, SIZES
 from acked.model.compaction.versions import HISTORY, profile
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from tests.model.compaction.enumeration import Rules
 from tests.model.compaction.promised import PROMISES as RULED
@@ -187,72 +181,3 @@ def test_every_rule_is_what_mends_a_row() -> None:
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values()]
     assert all(len(names) == 1 for names in mended)
     assert set.union(*mended) == {item.name for item in RULES} == {change.constant.name for change in HISTORY.changes}
-
-
-# -- what is proved -----------------------------------------------------------------------------------------------------
-
-LIMITS = Limits(jobs=1, timeout=300.0)
-CUT: dict[str, Any] = {"producers": 0, "deletes": True, "expires": True}
-LAST, KEPT_UP = ("LastValuesStay", "CopiesCatchUp"), ("FollowersGoOn", "CopiesCatchUp")
-
-
-def proved(names: tuple[str, ...], constants: dict[str, Any], without: str = "") -> ProofResult:
-    instance = compaction.instantiate(constants)
-    properties = tuple(PROMISES[name] for name in names)
-    lemmas = lemmas_for(compaction, properties, instance.constants)
-    assert lemmas is not None
-    left = tuple(item for item in lemmas if item.name != without)
-    return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("names", "constants"),
-    [
-        (LAST, {"records": 3, "lags": True, "map_keys": 1, **CUT}),
-        (KEPT_UP, {"records": 3, "follower": True, "ticks": 0, **CUT}),
-        (("CopiesCatchUp",), {"records": 3, "ticks": 0}),
-        (("LastValuesStay",), {"records": 3, "producers": 0, "delete_horizons": False, "last_batch": "removed"}),
-        pytest.param(
-            LAST, {"records": 7, "keys": 2, "segment": 4, "ticks": 3, "retention": 2, "lags": True, "map_keys": 1, **CUT},
-            marks=pytest.mark.long,
-        ),
-    ],
-    ids=lambda item: ", ".join(item),
-)  # fmt: skip
-def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
-    names: tuple[str, ...], constants: dict[str, Any]
-) -> None:
-    result = proved(names, constants)
-    assert result.verdict is Verdict.HOLDS
-    assert result.induction is not None
-    assert "Clean" in {item.name for item in result.induction.actions}
-
-
-@pytest.mark.slow
-def test_without_the_lemma_about_keys_that_were_cleaned_the_proof_fails() -> None:
-    plain = {"records": 3, "keys": 2, "producers": 0}
-    assert proved(("LastValuesStay",), plain, "CleanedKeysAreThereOnce").verdict is Verdict.INCOMPLETE
-
-
-@pytest.mark.parametrize("constants", [{}, {"producers": 0}, *EVERYTHING])
-def test_every_lemma_can_be_read(constants: dict[str, Any]) -> None:
-    instance = compaction.instantiate(constants)
-    roots = [instance.state_predicate(item.name, item.predicate) for item in LEMMAS]
-    [words] = instance.initial
-    assert all(Evaluator(roots)(instance.schema.unpack(words)))
-
-
-def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
-    def known(name: str, **constants: Any) -> bool:
-        return lemmas_for(compaction, (PROMISES[name],), compaction.bind(constants)) is not None
-
-    assert known("CopiesCatchUp")
-    assert not known("CopiesCatchUp", last_batch="of a pass")
-    assert not known("LastValuesStay")
-    assert known("LastValuesStay", producers=0)
-    assert known("LastValuesStay", producers=0, marks_mapped_only=False)
-    assert not known("LastValuesStay", producers=0, stops_at_hw=False)
-    assert not known("ReadersSeeDeletions", producers=0, reader=True)
-    assert known("FollowersGoOn", follower=True)

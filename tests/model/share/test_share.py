@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.processes import Limits
-from acked.checker.proof.induction import InductionOptions, prove_by_induction
-from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
-from acked.invariants.proofs import lemmas_for
-from acked.invariants.share import LEMMAS
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from acked.model.share.protocol import share
 from acked.model.share.settings import CIRCUMSTANCES, RULES, SIZES
@@ -146,67 +138,3 @@ def test_every_rule_is_what_mends_a_row() -> None:
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values()]
     assert all(len(names) == 1 for names in mended)
     assert set.union(*mended) == {item.name for item in RULES} == {item.constant.name for item in HISTORY.changes}
-
-
-# -- what is proved -----------------------------------------------------------------------------------------------------
-
-ALL_FAULTS: dict[str, Any] = {"sessions": True, "failed_writes": True, "retries": True, "zombies": True}
-LIMITS = Limits(jobs=1, timeout=300.0)
-
-
-def proved(names: Iterable[str], constants: dict[str, Any], without: str = "") -> ProofResult:
-    instance = share.instantiate(constants)
-    properties = tuple(PROMISES[name] for name in names)
-    lemmas = lemmas_for(share, properties, instance.constants)
-    assert lemmas is not None
-    left = tuple(item for item in lemmas if item.name != without)
-    return prove_by_induction(Question(instance, properties), left, LIMITS, InductionOptions(every_claim=not without))
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("names", "constants"),
-    [
-        (("AcknowledgedRecordsStay", "NoRecordIsSkipped", "LocksEnd"), {"records": 1, **ALL_FAULTS}),
-        (("AcknowledgedRecordsStay", "LocksEnd"), {"records": 1, "lost_answers": True, "retries": True}),
-        (("NoRecordIsSkipped",), {"records": 1, "latest": True}),
-        (("DeliveriesAreLimited", "DeliveryCountsNeverFall"), {"records": 1, "deliveries": True, "max_epoch": 1}),
-    ],
-    ids=lambda item: ", ".join(item),
-)  # fmt: skip
-def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
-    names: tuple[str, ...], constants: dict[str, Any]
-) -> None:
-    result = proved(names, constants)
-    assert result.verdict is Verdict.HOLDS
-    assert result.induction is not None
-
-
-@pytest.mark.slow
-def test_without_the_lemma_about_writes_that_come_late_the_proof_fails() -> None:
-    small = {"records": 1, "retries": True}
-    assert proved(("AcknowledgedRecordsStay",), small, "AcknowledgedIsKept").verdict is Verdict.INCOMPLETE
-
-
-@pytest.mark.parametrize("constants", [{}, EVERYTHING | {"zombies": False}, {"deliveries": True}, {"latest": True}])
-def test_every_lemma_can_be_read_and_holds_in_the_beginning(constants: dict[str, Any]) -> None:
-    instance = share.instantiate(constants)
-    lemmas = lemmas_for(share, (), instance.constants) or LEMMAS[:-1]
-    holds = Evaluator([instance.state_predicate(item.name, item.predicate) for item in lemmas])
-    [words] = instance.initial
-    assert all(holds(instance.schema.unpack(words)))
-
-
-def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
-    def known(name: str, **constants: Any) -> bool:
-        return lemmas_for(share, (PROMISES[name],), share.bind(constants)) is not None
-
-    assert known("LocksEnd")
-    assert not known("LocksEnd", ends_expired_locks=False)
-    assert not known("AcknowledgedRecordsStay", failed_writes=True, answers_every_write=False)
-    assert not known("NoRecordIsSkipped", lost_answers=True)
-    assert not known("NoRecordIsSkipped", latest=True, keeps_first_start=False)
-    assert not known("DeliveriesAreLimited", deliveries=True)
-    assert known("DeliveriesAreLimited", deliveries=True, max_epoch=1)
-    assert lemmas_for(share, (PROMISES["LocksEnd"],)) is None

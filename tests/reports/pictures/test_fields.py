@@ -76,6 +76,7 @@ class State(Struct):
     log = field(Array(Node, Log(Entry, Number, 2)))
     sent = field(Array(Node, SetOf(Letter)))
     known = field(Array(Node, Array(Node, Number)))
+    heard = field(Array(Node, Array(Node, Bool)))
     is_up = field(Array(Place, Bool))
     limits = field(Array(Number, Number))
     leader = field(Optional(Node))
@@ -120,7 +121,7 @@ def some_state(instance: Instance) -> dict[str, Any]:
     state["phase"][1] = "done"
     state["log"][0] = {"end": 1, "records": [{"number": 3}]}
     state["sent"][1] = [letter(0, 1, False), letter(1, None, True)]
-    state["known"][0] = [0, 2]
+    state["known"][0], state["heard"][0] = [0, 2], [False, True]
     state["is_up"] = [True, False]
     state |= {"leader": 1, "chosen": [0, 1], "copies": [letter(0, None, True)] * 2}
     state["queue"] = {"end": 2, "records": [1, 0]}
@@ -139,7 +140,9 @@ def test_an_id_with_a_log_is_a_row_and_a_queue_that_is_nobody_s_another(instance
         "node 1": [None, None],
         "queue": ["value 1", "value 0"],
     }
-    assert [badge.text for badge in rows["node 0"].badges] == ["phase working", "sent {}", "known node 0: 0, node 1: 2"]
+    assert [badge.text for badge in rows["node 0"].badges] == [
+        "phase working", "sent {}", "known node 0: 0, node 1: 2", "heard {node 1}",
+    ]  # fmt: skip
     assert [badge.text for badge in rows["node 1"].badges][:3] == [
         "phase done", "sent source node 0, value 1, not is_last", "sent source node 1, is_last",
     ]  # fmt: skip
@@ -159,7 +162,10 @@ def test_what_is_nobody_s_is_a_card_by_the_name_of_its_field(instance: Instance)
 
 
 def test_what_is_not_there_is_pale_and_a_message_is_on_its_way(instance: Instance) -> None:
-    boxes = picture_of(instance, some_state(instance)).boxes
+    picture = picture_of(instance, some_state(instance))
+    heard = [badge for row in picture.rows for badge in row.badges if badge.kind == "heard"]
+    assert [(badge.text, badge.tone) for badge in heard] == [("heard {node 1}", Tone.PLAIN), ("heard {}", Tone.ABSENT)]
+    boxes = picture.boxes
     tones = {(box.name, fact.text): fact.tone for box in boxes for fact in box.facts}
     assert tones["place 2", "not is_up"] is tones["last", "value none"] is Tone.ABSENT
     assert tones["copies", "source node 0, is_last ×2"] is Tone.PENDING
@@ -171,7 +177,7 @@ def test_a_change_of_any_field_is_marked_where_it_is(instance: Instance) -> None
     found = differences(picture_of(instance, before), picture_of(instance, some_state(instance)))
     assert {name for name, change in found.boxes.items() if change.facts} == {"place 1", "leader", "chosen", "copies"}
     assert {name for name, change in found.rows.items() if change.edits} == {"node 0", "queue"}
-    assert [badge.kind for badge in found.rows["node 0"].badges] == ["known"]
+    assert {badge.kind for badge in found.rows["node 0"].badges} == {"heard", "known"}
 
 
 def test_numbers_that_arrays_are_indexed_by_act_and_values_beside_them_do_not(instance: Instance) -> None:
