@@ -24,7 +24,7 @@ from _pytest.runner import runtestprotocol
 from acked.base import processes
 from acked.checker.spark.session import SparkDriver
 from acked.model.language.tracings import Tracings
-from tests.forked import forking, forks_workers, seconds_of_workers
+from tests.forked import forking, forks_workers, seconds_of_forked
 from tests.kept import KEYS, lend, take_back
 from tests.sharing import lasting_spark, made_once, traced_once
 
@@ -173,7 +173,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def processor_seconds() -> float:
     """What this process and those that it has waited for have taken of the processor, in seconds."""
     used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
-    return seconds_of_workers() + sum(one.ru_utime + one.ru_stime for one in used)
+    return seconds_of_forked() + sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

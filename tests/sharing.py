@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import current_thread
 from typing import Any
@@ -16,6 +17,8 @@ from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
+from acked.reports.tables import listing
+from acked.reports.tables.listing import guard_labels
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -45,7 +48,8 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
 def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
-    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds.
+    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each
+    protocol under dozens of constants, and are given the labels that another listing had.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -60,7 +64,13 @@ def traced_once(common: Tracings) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Protocol, "instantiate", shared)
+        patch.setattr(listing, "guard_labels", _labels_once)
         yield
+
+
+@cache
+def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
+    return guard_labels(protocol)
 
 
 @contextmanager
