@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acked.checker.batch.local import BatchLimits, KeptProcesses
+from acked.checker.dataset.sql import CONF
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Instance, Protocol
@@ -77,9 +78,12 @@ def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
 def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
     """What gives the one Spark driver on two threads, which goes on from module to module: Java's start takes longer.
 
+    Its sessions answer queries as those of `acked states query`; of that, searches see nothing.
+
     A process has room for one context: the driver ends where somebody starts another one, and is started again after that.
     """
-    mine = SparkDriver(SparkSettings("local[2]"), log)
+    queries = {name: value for name, value in CONF.items() if name.startswith("spark.sql.")}
+    mine = SparkDriver(SparkSettings("local[2]", queries), log)
     begin = SparkDriver.__enter__
 
     def enter(other: SparkDriver) -> SparkDriver:
