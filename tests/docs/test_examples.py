@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.driver import TINY
+from tests.forked import seconds_of_forked
 from tests.places import CHECKOUT
 from tools.examples import NOT_RUN, SCRIPTS, Example, agrees, answers, examples, pages, recorded, rewritten, run
 
@@ -147,7 +148,9 @@ def test_output_unlike_the_one_shown_does_not_agree(expected: tuple[str, ...], a
 @pytest.mark.slow
 def test_what_is_forked_has_the_folder_the_variables_and_the_streams_of_its_caller(scripts: str, tmp_path: Path) -> None:
     assert run("command -v acked", tmp_path, 0, scripts) == (0, f"{scripts}/acked\n")
+    before = seconds_of_forked()
     assert run("acked --version", tmp_path, 0, scripts) == run("acked --version", tmp_path, 0)
+    assert before < seconds_of_forked() < before + 5, "what it took is counted"
     code, said = run("acked check mine.toml 2> said; code=$?; cat said; exit $code", tmp_path, 0, scripts)
     assert (code, said) == run("acked check mine.toml", tmp_path, 0)
     assert code == 150
