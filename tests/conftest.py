@@ -159,6 +159,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """What fixtures trace, tests need not trace again, and the other way round."""
+    with tracing(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""
     begun = processor_seconds()

@@ -12,14 +12,18 @@ from typing import Any
 
 import pytest
 
+from acked.base.files import PACKAGE
 from acked.checker.batch.local import BatchLimits, KeptProcesses
 from acked.checker.dataset.sql import CONF
 from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spec import spec
+from acked.checker.spec.spec import Spec, parse_spec
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
 from acked.reports.tables import listing
 from acked.reports.tables.listing import guard_labels
+from tests.places import SPECS
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -50,7 +54,7 @@ def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
     They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each
-    protocol under dozens of constants, and are given the labels that another listing had.
+    protocol under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -66,12 +70,31 @@ def traced_once(common: Tracings) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Protocol, "instantiate", shared)
         patch.setattr(listing, "guard_labels", _labels_once)
+        patch.setattr(spec, "parse_spec", _read)
         yield
 
 
 @cache
 def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
     return guard_labels(protocol)
+
+
+def _read(text: str, path: Path, is_changed: bool = False) -> Spec:
+    """As `parse_spec`; a spec that ships and its protocol are not changed by tests."""
+    return (_read_once if any(map(path.is_relative_to, (SPECS, PACKAGE / "specs"))) else parse_spec)(text, path, is_changed)
+
+
+@cache
+def _read_once(text: str, path: Path, is_changed: bool) -> Spec:
+    return parse_spec(text, path, is_changed)
+
+
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""To compile queries about a few thousand rows takes longer than to answer them."""
 
 
 @contextmanager
@@ -82,7 +105,7 @@ def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
 
     A process has room for one context: the driver ends where somebody starts another one, and is started again after that.
     """
-    queries = {name: value for name, value in CONF.items() if name.startswith("spark.sql.")}
+    queries = {name: value for name, value in CONF.items() if name.startswith("spark.sql.")} | INTERPRETED
     mine = SparkDriver(SparkSettings("local[2]", queries), log)
     begin = SparkDriver.__enter__
 

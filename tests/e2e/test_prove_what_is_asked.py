@@ -96,9 +96,9 @@ def test_a_proof_of_what_is_expected_to_be_violated_is_not_as_expected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of an example, whose proof takes a moment; KIP-320's would say it in the same words."""
-    shutil.copy(SPECS / "examples" / "two_phase_commit.py", tmp_path)
-    text = (SPECS / "examples" / "two_phase_commit.toml").read_text("utf-8")
-    unexpected = text.replace('verdict = "holds"', 'verdict = "violated"\nviolates = "Consistent"')
+    shutil.copy(SPECS / "examples" / "lease.py", tmp_path)
+    text = (SPECS / "examples" / "lease.toml").read_text("utf-8")
+    unexpected = text.replace('verdict = "holds"', 'verdict = "violated"\nviolates = "NewestStays"')
     done = call(capsys, "prove", "all-constants", f"{spec(tmp_path, unexpected)}#holds", "--quiet")
     assert done.returncode == 1
     assert "holds: every obligation is proved" in done.stdout
