@@ -11,7 +11,7 @@ import gc
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
 from pathlib import Path
@@ -26,7 +26,7 @@ from acked.checker.spark.session import SparkDriver
 from acked.model.language.tracings import Tracings
 from tests.forked import forking, forks_workers, seconds_of_forked
 from tests.kept import KEYS, lend, take_back
-from tests.sharing import lasting_spark, made_once, traced_once
+from tests.sharing import lasting_spark, made_once, read_once, traced_once
 
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
@@ -111,6 +111,13 @@ def tracing(item: pytest.Item) -> AbstractContextManager[None]:
     if "monkeypatch" in fixtures_of(item) or "language" in item.path.parts:
         return nullcontext()
     return traced_once(item.config.stash.setdefault(TRACED, Tracings()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is read to deal out tests is there for them."""
+    with read_once():
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -67,16 +67,23 @@ def traced_once(common: Tracings) -> Iterator[None]:
         is_shared = tracings is None and current_thread() is here and PROTOCOLS.get(self.name) is self
         return instantiate(self, constants, drop, common if is_shared else tracings)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, read_once():
         patch.setattr(Protocol, "instantiate", shared)
         patch.setattr(listing, "guard_labels", _labels_once)
-        patch.setattr(spec, "parse_spec", _read)
         yield
 
 
 @cache
 def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
     return guard_labels(protocol)
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """A spec that ships is read once in a process; `_read`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spec, "parse_spec", _read)
+        yield
 
 
 def _read(text: str, path: Path, is_changed: bool = False) -> Spec:

@@ -12,8 +12,6 @@ from acked.audit.quorum.plan import read_quorum_plan
 from acked.base.errors import SpecUnreadable
 from acked.cli import main
 
-pytestmark = pytest.mark.usefixtures("lasting_searches")
-
 LOST = {"dynamic 1 2": "QuorumCanElect", "dynamic 1 2 3": None, "static 1 2": None, "static 1 2 3": "OneLeaderPerEpoch"}
 """What one lost disk breaks, as `docs/controllers.md` has it."""
 
