@@ -26,6 +26,11 @@ SELDOM = {
     # A search of six million states, which the gate makes, too.
     "acked check partition --quiet":
         "specs/partition.toml: the gate compares verdict and count",
+    # Many searches, and one of large constants: what they answer is held, and how it is told.
+    "acked audit matrix --kafka-version 2.8.1,4.1 --acks 1,all --min-isr 2-3 --replicas 2 --unclean off --quiet":
+        "test_audit.py: the matrix is written as page, CSV and Parquet; test_durability.py: its answers",
+    "acked simulate truncate-to-hw -c replicas=5 -c log_size=4 -c max_records=4 -c max_leader_epoch=4 --seed 1 "
+    "| grep -A5 violated:": "test_simulate.py: every random choice is as the seed says",
     # The page's queries, of which the second needs a Spark of its own.
     'acked states query kip320 -c replicas=2 -q "SELECT quorum.leader, count(*) AS states FROM states '
     'WHERE size(quorum.isr) = 1 GROUP BY 1 ORDER BY 1"':
