@@ -71,7 +71,8 @@ def environment_with(target: Path, *install: str | Path) -> Path:
     dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
     (packages / "zz_dependencies.pth").write_text("\n".join(dependencies) + "\n")
     pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install", "--quiet")
-    options = ("--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed")
+    # What is imported is compiled then, which is not all.
+    options = ("--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed", "--no-compile")
     put = outside(*pip, *options, *install, cwd=target)
     assert put.returncode == 0, put.stderr
     return python

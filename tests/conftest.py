@@ -11,7 +11,7 @@ import gc
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
 from pathlib import Path
@@ -24,9 +24,9 @@ from _pytest.runner import runtestprotocol
 from acked.base import processes
 from acked.checker.spark.session import SparkDriver
 from acked.model.language.tracings import Tracings
-from tests.forked import forking, forks_workers, seconds_of_workers
+from tests.forked import forking, forks_workers, seconds_of_forked
 from tests.kept import KEYS, lend, take_back
-from tests.sharing import lasting_spark, made_once, traced_once
+from tests.sharing import lasting_spark, made_once, read_once, traced_once
 
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
@@ -113,6 +113,13 @@ def tracing(item: pytest.Item) -> AbstractContextManager[None]:
     return traced_once(item.config.stash.setdefault(TRACED, Tracings()))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is read to deal out tests is there for them."""
+    with read_once():
+        return (yield)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
@@ -159,6 +166,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """What fixtures trace, tests need not trace again, and the other way round."""
+    with tracing(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""
     begun = processor_seconds()
@@ -173,7 +187,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def processor_seconds() -> float:
     """What this process and those that it has waited for have taken of the processor, in seconds."""
     used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
-    return seconds_of_workers() + sum(one.ru_utime + one.ru_stime for one in used)
+    return seconds_of_forked() + sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -32,18 +32,23 @@ with socket.socket(socket.AF_UNIX) as server:
     asked = repr((sys.argv, os.getcwd(), dict(os.environ))).encode()
     socket.send_fds(server, [len(asked).to_bytes(8, "big")], [0, 1, 2])
     server.sendall(asked)
-    told = server.makefile("rb").read(24)
-    sys.exit(int.from_bytes(told[12:16], "big", signed=True) % 256)
+    told = server.makefile("rb").read(8)
+    sys.exit(int.from_bytes(told[4:], "big", signed=True) % 256)
 """
-TOLD = struct.Struct(">id")
-"""First the number of what was forked, then its exit code, and the processor seconds that it has taken."""
+TOLD = struct.Struct(">i")
+"""First the number of what was forked, then its exit code."""
 
 WORKER = "-"
 """In place of a command: who answers tasks is called for, and where to look for what it imports."""
 
 LIVE: list[Forked] = []
-ENDED: list[float] = []
-"""What the workers that have ended took of the processor, of whom the system tells this process nothing."""
+"""Who answers tasks of this process."""
+
+TAKEN = "taken"
+"""A file with a byte for each hundredth of a processor second that was taken by what has ended: the system tells only the
+server of it, and it tells those who ask for it."""
+FOLDERS: list[Path] = []
+"""Of the servers of this process."""
 
 IMPORTS = (
     "asking.checking", "commands.find", "commands.view", "commands.gate", "audit.commands.audit",
@@ -61,6 +66,7 @@ def forking(folder: Path) -> Iterator[Path]:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
+            FOLDERS.append(folder)
             yield folder
         finally:
             process.kill()
@@ -80,20 +86,19 @@ class Forked:
         os.close(stdout)
         self._server.sendall(asked)
         self.stdin, self.stdout = os.fdopen(mine, "wb"), os.fdopen(its, "rb")
-        self.pid, _ = self._hear()
+        self.pid = self._hear()
         self._code: int | None = None
         LIVE.append(self)
 
-    def _hear(self) -> tuple[int, float]:
-        number, seconds = TOLD.unpack(self._server.recv(TOLD.size, socket.MSG_WAITALL))
-        return number, seconds
+    def _hear(self) -> int:
+        [number] = TOLD.unpack(self._server.recv(TOLD.size, socket.MSG_WAITALL))
+        return int(number)
 
     def wait(self) -> int:
         """Its exit code, as `Popen` tells it."""
         if self._code is None:
-            self._code, taken = self._hear()
+            self._code = self._hear()
             self._server.close()
-            ENDED.append(taken)
             LIVE.remove(self)
         return self._code
 
@@ -115,9 +120,10 @@ def seconds_of(pid: int) -> float | None:
     return sum(map(int, account.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def seconds_of_workers() -> float:
-    """What workers have taken of the processor so far, also those that go on from test to test."""
-    return sum(ENDED) + sum(seconds_of(worker.pid) or 0.0 for worker in LIVE)
+def seconds_of_forked() -> float:
+    """What was forked has taken of the processor so far, also workers that go on from test to test."""
+    ended = sum((folder / TAKEN).stat().st_size for folder in FOLDERS)
+    return ended / 100 + sum(seconds_of(worker.pid) or 0.0 for worker in LIVE)
 
 
 def forks_workers(folder: Callable[[], Path]) -> SimpleNamespace:
@@ -142,6 +148,7 @@ def serve(folder: Path) -> None:
         listening.listen()
         (folder / "acked").write_text(CALL.format(python=sys.executable, address=str(folder / "calls")), "utf-8")
         (folder / "acked").chmod(0o755)
+        (folder / TAKEN).touch()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Nobody waits for those that wait for what was forked.
         print("ready", flush=True)
         while True:
@@ -150,10 +157,10 @@ def serve(folder: Path) -> None:
                 break
             call.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    answer(call)
+    answer(call, folder / TAKEN)
 
 
-def answer(call: socket.socket) -> None:
+def answer(call: socket.socket, taken: Path) -> None:
     """Forks the process that was called for, in which it returns, and sends its number and its exit code."""
     size, streams, _, _ = socket.recv_fds(call, 8, 3)
     with call.makefile("rb") as reading:
@@ -161,10 +168,12 @@ def answer(call: socket.socket) -> None:
     if child := os.fork():
         for stream in streams:
             os.close(stream)  # Who reads there is to hear when the child ends.
-        call.sendall(TOLD.pack(child, 0))
+        call.sendall(TOLD.pack(child))
         _, status, used = os.wait4(child, 0)
+        with open(taken, "ab", buffering=0) as file:
+            file.write(b"." * round(100 * (used.ru_utime + used.ru_stime)))
         try:
-            call.sendall(TOLD.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime))
+            call.sendall(TOLD.pack(os.waitstatus_to_exitcode(status)))
         except OSError:
             pass  # Nobody waits for it.
         os._exit(0)

@@ -5,17 +5,25 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import current_thread
 from typing import Any
 
 import pytest
 
+from acked.base.files import PACKAGE
 from acked.checker.batch.local import BatchLimits, KeptProcesses
+from acked.checker.dataset.sql import CONF
 from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spec import spec
+from acked.checker.spec.spec import Spec, parse_spec
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
+from acked.reports.tables import listing
+from acked.reports.tables.listing import guard_labels
+from tests.places import SPECS
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -45,7 +53,8 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
 def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
-    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds.
+    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each
+    protocol under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -58,18 +67,53 @@ def traced_once(common: Tracings) -> Iterator[None]:
         is_shared = tracings is None and current_thread() is here and PROTOCOLS.get(self.name) is self
         return instantiate(self, constants, drop, common if is_shared else tracings)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, read_once():
         patch.setattr(Protocol, "instantiate", shared)
+        patch.setattr(listing, "guard_labels", _labels_once)
         yield
+
+
+@cache
+def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
+    return guard_labels(protocol)
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """A spec that ships is read once in a process; `_read`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spec, "parse_spec", _read)
+        yield
+
+
+def _read(text: str, path: Path, is_changed: bool = False) -> Spec:
+    """As `parse_spec`; a spec that ships and its protocol are not changed by tests."""
+    return (_read_once if any(map(path.is_relative_to, (SPECS, PACKAGE / "specs"))) else parse_spec)(text, path, is_changed)
+
+
+@cache
+def _read_once(text: str, path: Path, is_changed: bool) -> Spec:
+    return parse_spec(text, path, is_changed)
+
+
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""To compile queries about a few thousand rows takes longer than to answer them."""
 
 
 @contextmanager
 def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
     """What gives the one Spark driver on two threads, which goes on from module to module: Java's start takes longer.
 
+    Its sessions answer queries as those of `acked states query`; of that, searches see nothing.
+
     A process has room for one context: the driver ends where somebody starts another one, and is started again after that.
     """
-    mine = SparkDriver(SparkSettings("local[2]"), log)
+    queries = {name: value for name, value in CONF.items() if name.startswith("spark.sql.")} | INTERPRETED
+    mine = SparkDriver(SparkSettings("local[2]", queries), log)
     begin = SparkDriver.__enter__
 
     def enter(other: SparkDriver) -> SparkDriver:

@@ -15,6 +15,7 @@ import pytest
 
 from acked.base.files import ROOMS
 from acked.model.catalogue import PROTOCOLS
+from tests import conftest
 from tests.conftest import leave_to_the_long_run
 from tests.places import CHECKOUT
 from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
@@ -193,10 +194,11 @@ def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
 
 
 class Case:
-    """As much of a test as is looked at when some are left to the long run."""
+    """As much of a test as is looked at when some are left to the long run, and when it is asked how long it took."""
 
     def __init__(self, name: str, *marks: pytest.Mark) -> None:
         self.nodeid, self.marks = name, {mark.name: mark for mark in marks}
+        self.fixturenames, self.stash = ("monkeypatch",), pytest.Stash()
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return self.marks.get(name)
@@ -213,3 +215,18 @@ def test_of_slow_cases_that_are_alike_some_are_asked_evenly_drawn_and_all_others
     leave_to_the_long_run(cast(list[pytest.Item], [*alike, *few, *others]))
     assert [at for at, case in enumerate(alike) if "long" not in case.marks] == [0, 2, 4]
     assert not any("long" in case.marks for case in (*few, *others))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "mark", "fails"), [(0.9, "sampled", False), (1.1, "sampled", True), (1.1, "slow", False)]
+)
+def test_what_takes_above_a_second_of_processor_time_is_marked_or_fails(seconds: float, mark: str, fails: bool) -> None:
+    times = iter([5.0, 5.0 + seconds])
+    case = Case("a.py::test", getattr(pytest.mark, mark).mark)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conftest, "processor_seconds", lambda: next(times))
+        called = conftest.pytest_runtest_call(cast(pytest.Item, case))
+        next(called)
+        with pytest.raises(pytest.fail.Exception if fails else StopIteration, match="mark it slow" if fails else None):
+            next(called)
+    assert case.stash.get(conftest.TOOK_LONG, False) is fails, "it is tried once more"

@@ -14,6 +14,7 @@ import pytest
 
 from acked.base.files import ROOMS
 from tests.building import environment_with_the_wheel, shared_environment_with
+from tests.kept import KEPT
 from tests.places import CHECKOUT
 
 TAKEN = (*ROOMS, "specs", "tests")
@@ -90,10 +91,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     }
 
 
-@pytest.fixture(scope="module")
-def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What mypy keeps between the ways; it looks again at what lies elsewhere."""
-    return tmp_path_factory.mktemp("mypy")
+MYPY_CACHE = KEPT.with_name("mypy")
+"""What mypy keeps between ways and runs of the tests; it looks again at what has other bytes."""
 
 
 WAYS = pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
@@ -162,15 +161,13 @@ def test_an_installation_has_one_top_name(places: dict[str, Place], tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
-def test_mypy_sees_our_types_in_a_users_protocol(
-    places: dict[str, Place], foreign: Path, way: str, mypy_cache: Path
-) -> None:
+def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], foreign: Path, way: str) -> None:
     mistyped = PROTOCOL.replace("distinct_states", "verdict").replace("Struct, ask", "Struct, aks, ask")
     (foreign / "locks.py").write_text(PROTOCOL)
     (foreign / "wrong.py").write_text(PROTOCOL.replace("s.holder = client", "s.holder = 'nobody'"))
     (foreign / "mistyped.py").write_text(mistyped)
     # mypy's own process is that of the test environment; what it looks at is the place's. What others have, it knows.
-    asked = ["-m", "mypy", "--strict", "--python-executable", places[way].python, "--cache-dir", mypy_cache]
+    asked = ["-m", "mypy", "--strict", "--python-executable", places[way].python, "--cache-dir", MYPY_CACHE]
     variables = {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
     done = run(
         Place(Path(sys.executable), {}), *asked, "locks.py", "wrong.py", "mistyped.py", cwd=foreign, **variables

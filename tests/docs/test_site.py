@@ -33,6 +33,9 @@ BUILT = {
 BUILD = """
 import logging
 import sys
+from functools import cache
+from acked.checker.spec import spec
+spec.parse_spec = cache(spec.parse_spec)  # Each of several parts reads all specs.
 from tests.docs.unsearched import pinned
 from tools.parts import checked, gallery
 gallery.told = pinned

@@ -230,7 +230,7 @@ def test_a_count_only_run_is_incomplete_though_it_saw_everything(tmp_path: Path)
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> None:
     acked("check", *LONG, "--max-depth", "1")  # compiles, so that the time goes into the search
-    done = interrupted("check", *LONG, "-w", workers, "--format", "json", computing=2)
+    done = interrupted("check", *LONG, "-w", workers, "--format", "json", computing=1)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     document = json.loads(done.stdout)
@@ -242,7 +242,7 @@ def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> 
 
 @pytest.mark.slow
 def test_an_interrupted_search_without_a_terminal_says_what_it_covered() -> None:
-    done = interrupted("check", *LONG, computing=2)
+    done = interrupted("check", *LONG, computing=1)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert "incomplete: interrupted; covered: " in " ".join(done.stdout.split())
@@ -350,7 +350,12 @@ def test_a_trace_replaces_the_file_that_was_there(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "command", ["list specs | head -1", "list specs --format json | head -1", "check truncate-to-hw | head -1"]
+    "command",
+    [
+        "list specs | head -1",
+        pytest.param("list specs --format json | head -1", marks=pytest.mark.long),  # As the table, which takes as long.
+        "check truncate-to-hw | head -1",
+    ],
 )
 def test_a_reader_that_goes_away_causes_no_traceback(command: str) -> None:
     done = subprocess.run(
@@ -364,7 +369,7 @@ def test_a_reader_that_goes_away_causes_no_traceback(command: str) -> None:
 @pytest.mark.slow
 def test_no_colour_is_written_where_none_is_wanted() -> None:
     for variables in ({}, {"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
-        done = installed("check", "truncate-to-hw", **variables)
+        done = acked("check", "truncate-to-hw", **variables)
         assert done.returncode == 12
         assert "\x1b[3" not in done.stdout, variables
 

@@ -311,6 +311,32 @@ def test_constants_given_beside_all_constants_are_refused() -> None:
 
 
 @pytest.mark.slow
+def test_an_older_variant_is_refuted_by_steps_of_small_instances() -> None:
+    asked = ("FollowerReplicate: RecordEpoch", "BecomeFollowerTruncateKip279: LeaderFirst")
+    done = acked("prove", "all-constants", "kip279", *(part for name in asked for part in ("--only", name)), "--quiet")
+    text = " ".join(done.stdout.split())
+    assert (done.returncode, done.stderr) == (152, "")
+    assert "FollowerReplicate does not preserve RecordEpoch" in text
+    assert "BecomeFollowerTruncateKip279 does not preserve LeaderFirst" in text
+    assert "FencedFollowerFetch of kip320 asks in addition: follows in this epoch" in text
+    assert "a state in which every lemma and both properties hold; it may be unreachable" in text
+    assert "broker 0" in text, "states are drawn as log grids"
+
+
+@pytest.mark.slow
+def test_lemma_sets_that_a_file_lacks_are_found_again_and_written(tmp_path: Path) -> None:
+    sets = tmp_path / "sets.json"
+    example = CHECKOUT / "specs" / "examples" / "lease.toml"
+    asked = ("prove", "all-constants", f"{example}#holds", "--lemma-sets", sets, "--quiet")
+    assert acked(*asked).returncode == 0
+    found = json.loads(sets.read_text())
+    lost, *kept = found["cores"]
+    sets.write_text(json.dumps({**found, "cores": {key: found["cores"][key] for key in kept}}))
+    assert acked(*asked).returncode == 0
+    assert set(json.loads(sets.read_text())["cores"]) == {lost, *kept}
+
+
+@pytest.mark.long
 def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_in_a_file(tmp_path: Path) -> None:
     shipped = CHECKOUT / "invariants" / "replication" / "kip279_cores.json"
     known = json.loads(shipped.read_text())

@@ -222,7 +222,7 @@ def test_who_waits_is_told_that_the_question_is_under_way(agent: Agent, root: Pa
     assert agent.ask("list", what="protocols")[0] == 0, "a question that the client takes back is ended"
 
 
-@pytest.mark.parametrize("ending", ["stdin", "signal"])
+@pytest.mark.parametrize("ending", [pytest.param("stdin", marks=pytest.mark.long), "signal"])
 def test_with_the_server_ends_what_it_started(root: Path, ending: str) -> None:
     command = [sys.executable, "-P", "-m", "acked", "mcp", "--root", root]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:

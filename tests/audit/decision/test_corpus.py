@@ -301,6 +301,7 @@ ONCE_OPEN = ("compose/list.yml", "compose/spring-service.yml", "environment/spri
 """Files in which some slip once was passed over."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(
     path for path in FILES if path.parent.name == "clients" or name_of(path) in ONCE_OPEN), ids=name_of)  # fmt: skip
@@ -313,6 +314,7 @@ def test_no_slip_in_what_hands_settings_on_to_clients_is_read_as_safer(folder: P
                 check(path, whole, lines, frozenset(), folder)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "clients/cloud-stream-boot.yml", "clients/confluent-connect.yaml", "compose/three-brokers.yml", "terraform/plan.json",

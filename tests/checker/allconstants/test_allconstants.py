@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from subprocess import CompletedProcess
+from typing import Any, NamedTuple
 
 import pytest
 
 from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, LemmaProcess
-from acked.checker.allconstants.obligations import TERMS, Obligations
+from acked.checker.allconstants.obligations import PROMISES, TERMS, Obligations
 from acked.checker.allconstants.proof import (
     PROOF_EFFORT,
     AllConstantsOptions,
@@ -22,34 +23,21 @@ from acked.checker.allconstants.proof import (
     ObligationResult,
     SolverVerdict,
     _known_sets,
-    covering_argument,
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
-from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.checker.spec.spec import load_spec
+from acked.commands.proving import all_constants
 from acked.invariants.proofs import COUNTERPARTS, argument_of
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
-from acked.model.formulas.errors import ModelError
-from acked.model.language.action import Action, require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
-from acked.model.partition.protocol import partition
-from acked.model.replication.common import (
-    become_follower,
-    follows,
-    follows_in_epoch,
-    matching_point,
-    presumes_leadership,
-    replicate,
-    require_newer_request,
-    take_up_request,
-)
 from acked.model.replication.kip320 import kip320
-from acked.model.replication.state import Epoch, Replica, State
+from acked.model.replication.state import Replica, State
+from tests.e2e.driver import acked
 from tests.places import SPECS
 from tests.proofs.grounded import grounded
 
@@ -69,15 +57,31 @@ def proof(name: str = "kip320") -> AllConstantsProof:
     return prove_all_constants(PROTOCOLS[name], LIMITS)
 
 
+class Written(NamedTuple):
+    """The proof of all that kip320's spec asks, the folder of its queries, and the command's answer."""
+
+    proof: AllConstantsProof
+    folder: Path
+    done: CompletedProcess[str]
+
+
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof, Path]:
-    """The proof of kip320, and the folder of its queries."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = tmp_path_factory.mktemp("proof")
+    made: list[AllConstantsProof] = []
 
     def tell(result: ObligationResult, number: int, count: int) -> None:
         TOLD.append((result.clause, number, count))
 
-    return prove_all_constants(kip320, LIMITS, AllConstantsOptions(smt2=folder), on_result=tell), folder
+    def prove(protocol: Protocol, _: Limits, options: AllConstantsOptions, *asked: Any) -> AllConstantsProof:
+        drop, _, switches = asked
+        made.append(prove_all_constants(protocol, LIMITS, options, drop, tell, switches))
+        return made[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(all_constants, "prove_all_constants", prove)
+        done = acked("prove", "all-constants", "kip320", "--smt2", folder, "--format", "json", "--quiet")
+    return Written(made[0], folder, done)
 
 
 ASKED = {"kip320": load_spec(SPECS / "kip320.toml").asked.properties}
@@ -95,22 +99,32 @@ def prover() -> Prover:
     return Prover(obligations(kip320, asked=ASKED["kip320"]))
 
 
-def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
-    made, _ = written
+def test_kip320_holds_for_all_constants(written: Written) -> None:
+    made = written.proof
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds
 
 
-def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
-    written: tuple[AllConstantsProof, Path],
-) -> None:
-    made, _ = written
+def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(written: Written) -> None:
+    answer = json.loads(written.done.stdout)
+    asked = list(load_spec(SPECS / "kip320.toml").asked.properties)
+    assert (written.done.returncode, answer["verdict"], answer["asked"]) == (0, "holds", asked)
+    assert answer["expectation"] == {"met": True, "differences": []}
+    assert answer["promises"] == asked
+    proved = {(item["subject"], item["clause"]) for item in answer["obligations"] if item["verdict"] == "unsat"}
+    assert len(proved) == len(answer["obligations"]) == 378
+    assert ("FencedBecomeFollowerAndTruncate", "CommittedRecordsStay") in proved
+    assert ("promises", "HwWithinOwnIsr") in proved
+
+
+def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(written: Written) -> None:
+    made = written.proof
     subjects = dict.fromkeys(item.subject for item in made.obligations)
-    assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), TERMS]
+    assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), PROMISES, TERMS]
     counts = {subject: sum(item.subject == subject for item in made.obligations) for subject in subjects}
-    assert set(counts.values()) == {34, counts[TERMS]}
-    assert len(made.obligations) == 34 * 10 + 4
+    assert (counts["initial state"], {counts[item.name] for item in kip320.actions}) == (35, {37}), "two are of steps"
+    assert len(made.obligations) == 35 + 37 * 9 + 6 + 4
 
 
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
@@ -134,18 +148,18 @@ def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
     assert Obligations(kip320, replace(argument, clauses=argument.clauses[1:])).fingerprint != same
 
 
-def test_the_proof_is_plain_data_that_names_what_it_used(written: tuple[AllConstantsProof, Path]) -> None:
-    document = json.loads(json.dumps(written[0].document()))
+def test_the_proof_is_plain_data_that_names_what_it_used(written: Written) -> None:
+    document = json.loads(json.dumps(written.proof.document()))
     assert document["verdict"] == "holds"
-    assert document["proved"] == len(document["obligations"]) == 344
+    assert document["proved"] == len(document["obligations"]) == 378
     by_key = {(item["subject"], item["clause"]): item for item in document["obligations"]}
     assert "CommitRequest" in by_key["BecomeLeader", "CommitRequest"]["lemmas"]
 
 
-def test_progress_is_told_after_every_obligation(written: tuple[AllConstantsProof, Path]) -> None:
-    assert len(written[0].obligations) == 344
-    assert [number for _, number, _ in TOLD] == list(range(1, 345))
-    assert {count for _, _, count in TOLD} == {344}
+def test_progress_is_told_after_every_obligation(written: Written) -> None:
+    assert len(written.proof.obligations) == 378
+    assert [number for _, number, _ in TOLD] == list(range(1, 379))
+    assert {count for _, _, count in TOLD} == {378}
 
 
 def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> None:
@@ -160,8 +174,8 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
         assert (answer.is_proved, answer.counterexample) == (proved, None)
 
 
-def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: tuple[AllConstantsProof, Path]) -> None:
-    made = written[0]
+def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: Written) -> None:
+    made = written.proof
     last = made.obligations[-1]
     lost = replace(made, obligations=(*made.obligations[:-1], replace(last, verdict=SolverVerdict.UNKNOWN, reason="no time")))
     assert (lost.holds, lost.exit_code, lost.document()["verdict"]) == (False, 152, "incomplete")
@@ -243,152 +257,14 @@ def test_only_what_is_known_to_be_provable_can_be_asked() -> None:
     assert argument.goals == ("WeakIsr", "StrongIsr", "HwWithinLog")
 
 
-# -- weakened protocols ------------------------------------------------------------------------------------------------
-
-
-def replaced(name: str, function: Callable[..., None]) -> Protocol:
-    """KIP-320 with one action's rules replaced."""
-    actions = tuple(
-        Action(item.name, function, None, "", item.file, item.line) if item.name == name else item for item in kip320.actions
-    )
-    assert actions != kip320.actions
-    return Protocol(
-        "weakened", State, title="", source="", constants=kip320.constants, initial=kip320.initial, actions=actions
-    )
-
-
-def hw_of_any_epoch(s: State, leader: Replica) -> None:
-    hw = s.replica[leader].hw
-    require("leader holds the offset", s.log[leader].has(hw))
-
-    def counts(f: Replica) -> Any:
-        return presumes_leadership(s, leader) & follows(s, leader, f) & s.log[f].has(hw)
-
-    require("every ISR member follows and holds the offset", every(s.replica[leader].isr, counts))
-    s.replica[leader].hw = hw + 1
-
-
-def hw_without_followers(s: State, leader: Replica) -> None:
-    hw = s.replica[leader].hw
-    require("presumes leadership", presumes_leadership(s, leader))
-    require("leader holds the offset", s.log[leader].has(hw))
-    require("every ISR member holds the offset", every(s.replica[leader].isr, lambda f: s.log[f].has(hw)))
-    s.replica[leader].hw = hw + 1
-
-
-def follow_without_truncation(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
-    require("leader presumes leadership", presumes_leadership(s, leader))
-    require("leader is in the request's epoch", s.replica[leader].leader_epoch == epoch)
-    require_newer_request(s, leader, replica, epoch)
-    take_up_request(s, replica, epoch)
-
-
-def follow_a_leader_to_be(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
-    become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))
-
-
-def fetch_across_epochs(s: State, follower: Replica, leader: Replica) -> None:
-    require("follows", presumes_leadership(s, leader) & follows(s, leader, follower))
-    replicate(s, follower, leader)
-
-
-def expand_before_hw_in_epoch(s: State, leader: Replica, follower: Replica) -> None:
-    from acked.model.replication.common import has_reached, leader_update
-
-    require("outside the ISR", ~s.replica[leader].isr.contains(follower))
-    require("follows in this epoch", follows_in_epoch(s, leader, follower))
-    require("caught up to HW", has_reached(s, follower, s.replica[leader].hw))
-    leader_update(s, leader, s.replica[leader].isr.add(follower))
-
-
-WEAKENED = [
-    ("FencedLeaderIncHighWatermark", hw_without_followers, "WeakIsr"),
-    ("FencedLeaderIncHighWatermark", hw_of_any_epoch, "StrongIsr"),
-    ("FencedBecomeFollowerAndTruncate", follow_without_truncation, "FollowerPrefix"),
-    ("FencedLeaderExpandIsr", expand_before_hw_in_epoch, "CommitQuorum"),
-    ("FencedFollowerFetch", fetch_across_epochs, "LogMatching"),
-    ("FencedBecomeFollowerAndTruncate", follow_a_leader_to_be, "LeaderFirst"),
-]
-OTHERWISE = (hw_of_any_epoch, follow_a_leader_to_be)
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("action", "function", "broken"),
-    [
-        # One for each action; the others weaken the same action otherwise.
-        pytest.param(*item, id=item[1].__name__, marks=[pytest.mark.long] if item[1] in OTHERWISE else [])
-        for item in WEAKENED
-    ],
-)
-def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
-    action: str, function: Callable[..., None], broken: str
-) -> None:
-    weakened = Prover(obligations(replaced(action, function)))
-    [obligation] = [item for item in weakened.obligations.all if (item.subject, item.clause) == (action, broken)]
-    assert weakened.solve(obligation, SHIPPED.cores[obligation.key].lemmas, FIRST_EFFORT) is None
-    found = CoreSearch(weakened).find(obligation, suspect=True)
-    assert isinstance(found, StepCounterexample)
-    assert found.breaks == broken
-    assert found.step.startswith(action)
-
-
-def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
-    action = "FencedFollowerFetch"
-    engine = LemmaProcess(FirstOrderProblem("kip320", ((action, "follows in this epoch"),), asked=ASKED["kip320"]), 600.0)
-    keys = [item.key for item in prover().obligations.all]
-    for clause, proved in (("RecordEpoch", False), ("LogMatching", False), ("IsrHasLeader", True)):
-        core = SHIPPED.cores[f"{action}|{clause}"]
-        task = ObligationTask(keys.index(f"{action}|{clause}"), core.lemmas, core.way, FIRST_EFFORT, True, suspect=True)
-        answer = engine.answer(task, lambda _: None)
-        assert isinstance(answer, ObligationAnswer)
-        assert answer.is_proved is proved
-        assert proved or (answer.counterexample is not None and answer.counterexample.step.startswith(action))
-
-
-def test_fetches_that_name_no_epoch_are_not_covered() -> None:
-    """From 3.5.1 to 3.6.2 (KAFKA-15510) the lemmas about followers' logs are not so where a fetch names no epoch."""
-    faults = {"crashes": "lossy", "unnoticed_restarts": True}
-    for version in ("3.5.1", "3.6"):
-        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
-        with pytest.raises(ModelError, match=r"the rules of 3\.5\.1 to 3\.6\.2 \(fetched_epoch_kept\)"):
-            covering_argument(partition, partition.bind({**profile, **faults}))
-    for version, more in (("3.6", {}), ("3.7", faults)):
-        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
-        assert covering_argument(partition, partition.bind({**profile, **more})).goals
-
-
-@pytest.mark.parametrize(
-    ("clause", "sentence"),
-    [
-        (("FencedFollowerFetch", "follows"), "action FencedFollowerFetch has no clause 'follows'; it has 'follows in this"),
-        (("Fetch", "follows in this epoch"), "kip320 has no action 'Fetch' to drop a clause of; it has Controller"),
-    ],
-)
-def test_a_dropped_clause_that_there_is_not_is_an_error(clause: tuple[str, str], sentence: str) -> None:
-    """What is left out would otherwise be nothing, and what is proved another protocol than was meant."""
-    with pytest.raises(ModelError, match=sentence):
-        obligations(kip320, [("FencedFollowerFetch", "follows in this epoch"), clause])
-
-
-def test_an_action_that_can_never_happen_is_vacuous() -> None:
-    def never(s: State, leader: Replica) -> None:
-        require("cannot be", (s.log[leader].end < 1) & (s.log[leader].end > 1))
-        s.replica[leader].hw = 0
-
-    small = SmallInstance(replaced("LeaderWrite", never), {item.name: 2 for item in kip320.constants}, ())
-    assert small.can_fire("LeaderWrite") is False
-    assert small.can_fire("BecomeLeader") is True
-
-
 # -- other solvers -----------------------------------------------------------------------------------------------------
 
 
-def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(written: tuple[AllConstantsProof, Path]) -> None:
+def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(written: Written) -> None:
     import z3
 
-    files = sorted(written[1].glob("*.smt2"))
-    assert len(files) == 344
+    files = sorted(written.folder.glob("*.smt2"))
+    assert len(files) == 378
     for path in files[::20]:
         context = z3.Context()
         solver = z3.SimpleSolver(ctx=context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,8 +20,8 @@ from acked.checker.dataset.counting import count
 from acked.checker.dataset.executors import Wanted, parts_of, write_on_spark
 from acked.checker.dataset.parquet import Condition, Written, write_dataset
 from acked.checker.dataset.profile import read_profile
-from acked.checker.dataset.sql import CONF, answer_sql
-from acked.checker.spark.session import QUICK_START, SparkDriver, SparkSettings, reason
+from acked.checker.dataset.sql import answer_sql
+from acked.checker.spark.session import SparkDriver, reason
 from acked.checker.store.level_file import LevelFile
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.dataset.test_dataset import explored, small_spec
@@ -31,13 +30,6 @@ from tests.places import CHECKOUT
 from tools.examples import examples
 
 OURS, SQL = "quorum.isr == {0}", "size(quorum.isr) = 1 AND quorum.isr[0] = 0"
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
-    quick = CONF | {"spark.driver.extraJavaOptions": QUICK_START}  # A few thousand rows are not worth being compiled well.
-    with SparkDriver(SparkSettings("local[2]", quick), tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_kip320_keeps_its_promises_at_larger_constants(numbers: tuple[int, ...])
     [
         # The three in between have the same lemmas as the oldest, and no more.
         *(pytest.param(name, (2, 2, 2, 1), marks=[] if name == "truncate-to-hw" else LONG) for name in PROTOCOLS),
-        ("kip320", (2, 1, 1, 1)),
+        pytest.param("kip320", (2, 1, 1, 1), marks=LONG),
     ],
 )
 def test_every_property_is_proved_with_the_lemmas_that_it_names(name: str, numbers: tuple[int, ...]) -> None:

@@ -101,12 +101,25 @@ ENDING = Plan(
 
 
 @pytest.mark.slow
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(ENDING, ("<", ("field", 0, 0), ("const", 1)), True, 0)
 @example(ENDING, ("<", ("field", 0, 0), ("const", 1)), False, 0)
 @example(ENDING, ("<", ("const", 1), ("field", 0, 0)), False, 1)
 @given(plans(), TRUTHS, st.booleans(), st.integers(0, 3))
 def test_random_protocols_are_judged_as_by_a_plain_search(plan: Plan, recipe: Recipe, bounded: bool, fault: int) -> None:
+    assert_judged_plainly(plan, recipe, bounded, fault)
+
+
+@pytest.mark.long
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans(), TRUTHS, st.booleans(), st.integers(0, 3))
+def test_many_random_protocols_are_judged_as_by_a_plain_search(
+    plan: Plan, recipe: Recipe, bounded: bool, fault: int
+) -> None:
+    assert_judged_plainly(plan, recipe, bounded, fault)
+
+
+def assert_judged_plainly(plan: Plan, recipe: Recipe, bounded: bool, fault: int) -> None:
     question = asked(plan, recipe, bounded, ("Act0",) if fault == 1 else ())
     try:
         space = Space(question.without_graph_properties(), 700)

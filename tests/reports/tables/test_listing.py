@@ -14,9 +14,9 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.reports.shell.specs import find_spec
+from acked.reports.tables import listing
 from acked.reports.tables.listing import (
     _configurations,
-    guard_labels,
     print_constants,
     print_properties,
     print_protocols,
@@ -56,7 +56,7 @@ def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, wi
 @pytest.mark.slow
 def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
     for protocol in PROTOCOLS.values():
-        labels = guard_labels(protocol)
+        labels = listing.guard_labels(protocol)
         assert [item.name for item in protocol.actions if not labels.get(item.name)] == []
 
 
