@@ -152,13 +152,18 @@ class ProcessPool:
         for worker in self._workers:
             worker.post(self._setup)
 
-    def run(self, tasks: Sequence[object], kin: Callable[[Any], object] | None = None) -> Iterator[Reply]:
+    def run(
+        self,
+        tasks: Sequence[object],
+        kin: Callable[[Any], object] | None = None,
+        twin: Callable[[Any], object] | None = None,
+    ) -> Iterator[Reply]:
         """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`.
 
         Where `kin` says which tasks have much in common, a process is rather given one like its last, and else one like
-        nobody's.
+        nobody's. Where `twin` says which have nearly all in common, it is given those first, wherever they are.
         """
-        waiting = _Waiting(deque(enumerate(tasks)), kin)
+        waiting = _Waiting(deque(enumerate(tasks)), kin, twin)
         with selectors.DefaultSelector() as selector:
             for worker in [worker for worker in self._workers if worker.is_dead]:
                 self._replace(worker)
@@ -194,7 +199,7 @@ class ProcessPool:
     def _deal(self, worker: _Worker, waiting: _Waiting) -> None:
         if worker.task is None and waiting.tasks:
             others = {other.kin for other in self._workers if other is not worker}
-            number, task, worker.kin = waiting.take(worker.kin, others)
+            number, task, worker.kin, worker.twin = waiting.take(worker.kin, others, worker.twin)
             worker.task = number
             worker.extend()
             worker.post(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
@@ -228,18 +233,26 @@ class _Waiting:
 
     tasks: deque[tuple[int, object]]
     kin: Callable[[Any], object] | None
+    twin: Callable[[Any], object] | None = None
 
-    def take(self, own: object, others: Collection[object]) -> tuple[int, object, object]:
-        """The next task for a process whose last one was of the kin `own`, others being at `others`; and its kin."""
-        if self.kin is None:
-            return (*self.tasks.popleft(), None)
-        kins = [self.kin(task) for _, task in islice(self.tasks, MOST_PREFERRED)]
-        at = next((at for at, kin in enumerate(kins) if kin == own), None)
-        if at is None:
-            at = next((at for at, kin in enumerate(kins) if kin not in others), 0)
-        number, task = self.tasks[at]
-        del self.tasks[at]
-        return number, task, kins[at]
+    def take(
+        self, own: object, others: Collection[object], last: object = None
+    ) -> tuple[int, object, object, object]:
+        """The next task for a process whose last one was of the kin `own` and a twin of `last`, others being at `others`.
+
+        With it what says of which kin it is, and of which it is a twin.
+        """
+        at = None
+        if self.twin is not None and last is not None:
+            at = next((at for at, (_, task) in enumerate(self.tasks) if self.twin(task) == last), None)
+        if at is None and self.kin is not None:
+            kins = [self.kin(task) for _, task in islice(self.tasks, MOST_PREFERRED)]
+            at = next((at for at, kin in enumerate(kins) if kin == own), None)
+            if at is None:
+                at = next((at for at, kin in enumerate(kins) if kin not in others), None)
+        number, task = self.tasks[at or 0]
+        del self.tasks[at or 0]
+        return number, task, self.kin and self.kin(task), self.twin and self.twin(task)
 
 
 class _Worker:
@@ -261,6 +274,7 @@ class _Worker:
         self.stdout: IO[bytes] = self.process.stdout
         self.task: int | None = None
         self.kin: object = None
+        self.twin: object = None
         self.deadline = 0.0
         self.is_dead = False
         self.has_answered = False

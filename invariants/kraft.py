@@ -117,8 +117,9 @@ def quorum_can_elect(s: State) -> Bool:
     """A leader leads, or some voter, as its own log has the voters, would get the votes of a majority if all were up."""
 
     def could_win(r: Server) -> Bool:
-        votes = count(Server, lambda v: counts(s, r, v) & is_no_newer(s, v, r))
-        return counts(s, r, r) & is_majority(votes, voters_of(s, r))
+        voters = voters_of(s, r)
+        votes = count(Server, lambda v: counts(s, r, v, voters) & is_no_newer(s, v, r))
+        return counts(s, r, r, voters) & is_majority(votes, voters)
 
     return some(Server, lambda r: s.server[r].leads | could_win(r))
 
@@ -138,8 +139,9 @@ def followed_leaders_stay(before: State, after: State) -> Bool:
         def follows(r: Server) -> Bool:
             return (after.server[r].bond == leader) & (after.server[r].epoch == mine.epoch)
 
-        followers = count(Server, lambda r: counts(before, leader, r) & follows(r))
-        return _is_newest_leader(before, leader) & is_majority(followers, voters_of(before, leader))
+        voters = voters_of(before, leader)
+        followers = count(Server, lambda r: counts(before, leader, r, voters) & follows(r))
+        return _is_newest_leader(before, leader) & is_majority(followers, voters)
 
     def is_replaced(leader: Server) -> Bool:
         is_newest = every(Server, lambda r: after.server[r].epoch <= before.server[leader].epoch)

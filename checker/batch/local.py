@@ -27,7 +27,7 @@ _REPORT_EVERY = 0.5
 """Seconds between two reports of a search's progress."""
 
 
-_KIN = attrgetter("kin")
+_KIN = attrgetter("kin"), attrgetter("twin")
 
 SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 """Processes that search."""
@@ -91,7 +91,7 @@ class BatchLimits:
         """Has processes search, which end with the last task; a process that dies is replaced."""
         with self.pool(min(self.jobs, len(tasks))) as pool:
             pool.load(self.memory)
-            yield from pool.run(tasks, _KIN)
+            yield from pool.run(tasks, *_KIN)
 
     def pool(self, jobs: int) -> ProcessPool:
         """So many processes, not started."""
@@ -124,7 +124,7 @@ class KeptProcesses:
         if self._pool is None:
             self._pool = self._limits.pool(self._limits.jobs).__enter__()
             self._pool.load(self._limits.memory)
-        yield from self._pool.run(tasks, _KIN)
+        yield from self._pool.run(tasks, *_KIN)
 
 
 def answer_all(

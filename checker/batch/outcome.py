@@ -89,6 +89,11 @@ class Task:
         return self.asked.protocol, self.asked.properties
 
     @property
+    def twin(self) -> object:
+        """What it has in common with questions about the same instance, but for clauses that are left out."""
+        return self.asked.protocol, self.asked.constants
+
+    @property
     def policy(self) -> StopPolicy:
         """When the search stops."""
         if not self.every_property:

@@ -158,11 +158,15 @@ def advance(s: State, leader: Server) -> None:
     mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
     began = greatest(Offset, lambda o: (o == 0) | (log.has(o) & log.at(o).id.is_none)) if epochs_repeat.on else None
 
+    seen: dict[int, tuple[Bool, Bool, Offset]] = {}  # of each server what does not depend on the offset
+
     def holds(r: Server, until: Offset) -> Bool:
-        is_itself = r == leader
+        if r.expr.id not in seen:
+            seen[r.expr.id] = (r == leader, voters.contains(r), s.fetched[leader][r])
+        is_itself, is_voter, fetched = seen[r.expr.id]
         if leader_may_be_outside.on:
-            return voters.contains(r) & (is_itself | (until <= s.fetched[leader][r]))
-        return is_itself | (voters.contains(r) & (until <= s.fetched[leader][r]))
+            return is_voter & (is_itself | (until <= fetched))
+        return is_itself | (is_voter & (until <= fetched))
 
     def is_of_own_epoch(until: Offset) -> Bool:
         is_own = log.at(until - 1).epoch == mine.epoch

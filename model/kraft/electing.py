@@ -96,15 +96,15 @@ def stand(s: State, voter: Server) -> None:
     With pre-vote it asks first: who fetches from a leader says no, and so does who has a newer log (`ProspectiveState`,
     `FollowerState.canGrantVote`; 4.0).
     """
-    mine = s.server[voter]
+    mine, voters = s.server[voter], voters_of(s, voter)
     require("does not lead", ~mine.leads)
-    require("is a voter", counts(s, voter, voter))
+    require("is a voter", counts(s, voter, voter, voters))
     require("an epoch is left", mine.epoch < max_epoch)
     if pre_vote.on:
         require(
             "a majority would vote for it",
             is_majority(
-                count(Server, lambda v: counts(s, voter, v) & ((v == voter) | would_vote(s, v, voter))), voters_of(s, voter)
+                count(Server, lambda v: counts(s, voter, v, voters) & ((v == voter) | would_vote(s, v, voter))), voters
             ),
         )
     mine.epoch = mine.epoch + 1

@@ -68,11 +68,12 @@ def append_voters(
 
 def move_offsets(s: State, leader: Server, members: SetValue[Server]) -> None:
     """What a leader knows of a disk stays known as that joins or leaves the voters (`updateVoterAndObserverStates`)."""
+    voters = voters_of(s, leader)
     for r in each(Server):
-        fetched, watched, is_voter = s.fetched[leader][r], s.watched[leader][r], voters_of(s, leader).contains(r)
+        fetched, watched, is_voter = s.fetched[leader][r], s.watched[leader][r], voters.contains(r)
         joins, leaves = members.contains(r) & ~is_voter, ~members.contains(r) & is_voter
         s.fetched[leader][r] = ite(joins, watched, ite(leaves, 0, fetched))
-        s.watched[leader][r] = ite(joins, 0, ite(leaves & counts(s, leader, r), fetched, watched))
+        s.watched[leader][r] = ite(joins, 0, ite(leaves & counts(s, leader, r, voters), fetched, watched))
 
 
 def add(s: State, leader: Server, server: Server) -> None:
@@ -82,18 +83,19 @@ def add(s: State, leader: Server, server: Server) -> None:
     out.
     """
     require_change(s, leader)
-    require("is not among the voters", ~voters_of(s, leader).contains(server))
+    voters = voters_of(s, leader)
+    require("is not among the voters", ~voters.contains(server))
     require("fetches from the leader", follows(s, server, leader))
-    joined = voters_of(s, leader).add(server)
-    append_voters(s, leader, joined, lambda r: ite(r == server, s.server[r].disk, disk_of(s, leader, r)))
+    append_voters(s, leader, voters.add(server), lambda r: ite(r == server, s.server[r].disk, disk_of(s, leader, r)))
 
 
 def remove(s: State, leader: Server, server: Server) -> None:
     """A voter, whatever became of its disk, is one no more; the last one stays (`VoterSet.removeVoter`)."""
     require_change(s, leader)
-    require("is among the voters", voters_of(s, leader).contains(server))
-    require("is not the last voter", voters_of(s, leader).size > 1)
-    append_voters(s, leader, voters_of(s, leader).remove(server))
+    voters = voters_of(s, leader)
+    require("is among the voters", voters.contains(server))
+    require("is not the last voter", voters.size > 1)
+    append_voters(s, leader, voters.remove(server))
 
 
 def _says_voters(t: Telling) -> str:
@@ -191,9 +193,10 @@ def remove_voter(s: State, leader: Server, server: Server) -> None:
 def update_voter(s: State, leader: Server, server: Server) -> None:
     """A voter tells its endpoints and versions; the voters are the same afterwards (`UpdateVoterHandler`)."""
     require_change(s, leader)
-    require("is a voter", counts(s, leader, server))
+    voters = voters_of(s, leader)
+    require("is a voter", counts(s, leader, server, voters))
     require("fetches from the leader", follows(s, server, leader))
-    append_voters(s, leader, voters_of(s, leader))
+    append_voters(s, leader, voters)
 
 
 @action(

@@ -78,6 +78,24 @@ BARE: Mapping[str, Any] = {
 """`partition` with what the family has: a controller that moves leadership and takes brokers for dead, and nothing else."""
 
 
+def taken(pair: Struct, action: Action, s: Struct, when: Bool, **arguments: Any) -> Bool:
+    """Has a part `s` of a pair take a step of its own, where `when` holds and it can: whether it can."""
+    store = pair._store
+    assert isinstance(store, Store)
+    before, known = list(store.codes), len(store.strays)
+    clauses: list[Guard] = []
+    with active(replace(tracing(), guards=clauses)):
+        action.function(s, **arguments)
+    pool = current().pool
+    enabled = Bool(pool.all(clause.condition for clause in clauses))
+    where = (when & enabled).expr
+    for leaf, (old, new) in enumerate(zip(before, store.codes, strict=True)):
+        if old is not new:
+            store.codes[leaf] = pool.ite(where, new, old)
+    store.strays[known:] = [(leaf, pool.and_(where, beyond)) for leaf, beyond in store.strays[known:]]
+    return enabled
+
+
 class Run:
     """One step of both protocols, while it is traced."""
 
@@ -89,21 +107,8 @@ class Run:
 
     def take(self, action: Action, when: Bool | None = None, **arguments: Any) -> None:
         """The family takes a step, where `when` holds; what its guard asks must then hold."""
-        store = self._pair._store
-        assert isinstance(store, Store)
-        before, known = list(store.codes), len(store.strays)
-        clauses: list[Guard] = []
-        with active(replace(tracing(), guards=clauses)):
-            action.function(self.f, **arguments)
-        pool = current().pool
-        enabled = Bool(pool.all(clause.condition for clause in clauses))
         wanted = truth(True) if when is None else when
-        self.follows &= ~wanted | enabled
-        taken = (wanted & enabled).expr
-        for leaf, (old, new) in enumerate(zip(before, store.codes, strict=True)):
-            if old is not new:
-                store.codes[leaf] = pool.ite(taken, new, old)
-        store.strays[known:] = [(leaf, pool.and_(taken, beyond)) for leaf, beyond in store.strays[known:]]
+        self.follows &= ~wanted | taken(self._pair, action, self.f, wanted, **arguments)
 
     def leave_out(self, clause: str, departs: Bool) -> None:
         """Leaves out the steps that the family has no counterpart for."""
@@ -437,11 +442,16 @@ def _paired(action: Action, variant: Variant) -> Action:
         next(follow, None)
         run.end()
 
+    return on(Pair, action, step, lambda t: _says(action, t))
+
+
+def on(state: type[Struct], action: Action, step: Callable[..., None], says: Callable[[Any], str]) -> Action:
+    """The action with its parameters, as a step of a larger state."""
     hints = get_type_hints(action.function)
     first, *rest = inspect.signature(action.function).parameters.values()
-    step.__annotations__ = {**hints, first.name: Pair}
+    step.__annotations__ = {**hints, first.name: state}
     step.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
-    return replace(action, function=step, says=lambda t: _says(action, t), messages=())
+    return replace(action, function=step, says=says, messages=())
 
 
 def _says(action: Action, t: Any) -> str:
