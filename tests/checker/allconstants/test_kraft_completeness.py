@@ -64,7 +64,9 @@ def test_every_obligation_is_proved(part: int, prover: Prover) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "clause"), RESTS_ON.items())
-def test_without_a_clause_that_keeps_what_was_committed_its_obligation_is_not_proved(key: str, clause: tuple[str, str]) -> None:
+def test_without_a_clause_that_keeps_what_was_committed_its_obligation_is_not_proved(
+    key: str, clause: tuple[str, str]
+) -> None:
     assert ARGUMENT is not None
     assert not is_proved(Prover(Obligations(kraft, ARGUMENT, (clause,), STATIC)), key)
 
