@@ -89,7 +89,7 @@ def halt(s: State, follower: Replica, leader: Replica) -> None:
     renumber_epochs(s)
 
 
-def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+def go_down(s: State, broker: Replica, log_end: Offset | int, checkpoint: Offset | int) -> None:
     """A broker is down, and the controller has noticed."""
     refuse_stale_changes(s, broker)
     lose_broker(s, broker)

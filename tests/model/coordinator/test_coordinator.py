@@ -161,13 +161,21 @@ def test_a_lost_disk_leaves_an_epoch_to_lead_in() -> None:
 def test_releases_have_the_rules_that_their_sources_have() -> None:
     newest = profile(None, None)
     assert {name: item.value for name, item in newest.items()} == {item.name: item.default for item in RULES}
+    versions = ("0.11", "2.1", "2.8", "2.8.2", "3.1", "3.9", "3.9.1", "4.0", "4.2.2", "4.3", "4.4")
     shown = {
-        "0.11": (1, 1, 0, 0, 0, 1, 1, 1, 0, 1), "2.1": (1, 1, 0, 0, 1, 0, 1, 0, 0, 1), "2.8": (1, 1, 0, 0, 1, 1, 0, 0, 0, 1),
-        "2.8.2": (1, 1, 1, 0, 1, 1, 1, 0, 0, 1), "3.1": (1, 1, 1, 0, 1, 1, 0, 0, 0, 1), "3.9": (1, 1, 1, 0, 1, 1, 1, 0, 1, 1),
-        "3.9.1": (1, 1, 1, 0, 1, 1, 1, 1, 1, 1), "4.0": (0, 0, 1, 1, 1, 1, 1, 1, 1, 0),
-        "4.2.2": (1, 0, 1, 1, 1, 1, 1, 1, 1, 0), "4.3": (0, 0, 1, 1, 1, 1, 1, 1, 1, 0), "4.4": (1, 0, 1, 1, 1, 1, 1, 1, 1, 0),
-    }  # fmt: skip
-    assert {version: tuple(profile(version, None)[item.name].value for item in RULES) for version in shown} == shown
+        "listens_as_leader": "11111110101",
+        "own_load_only": "11111110000",
+        "duties_in_order": "00011111111",
+        "queues_requests": "00000001111",
+        "loads_whole_log": "01111111111",
+        "keeps_default_timestamps": "10111111111",
+        "spares_rebalancing": "11010111111",
+        "applies_markers_first": "10000011111",
+        "strict_min_isr": "00000111111",
+        "appends_in_own_epoch": "11111110000",
+    }
+    found = [profile(version, None) for version in versions]
+    assert {item.name: "".join(str(int(has[item.name].value)) for has in found) for item in RULES} == shown
     with pytest.raises(ModelError, match="the same with both control planes"):
         profile("4.0", "kraft")
 

@@ -27,6 +27,7 @@ from acked.reports.exports.diagrams import SHIVIZ_PARSER
 from acked.reports.exports.subject import Exported
 from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import view_of
+from tests.places import CHECKOUT
 
 HOSTILE = '</script><img src=x onerror=alert(1)> "q" \'a\' `b` | *c* [d](javascript:e) =1+1;--\u202eevil שלום\nend\x1b[2J'
 UNSAFE = {"\n", "\x1b", "\u202e"}
@@ -152,6 +153,13 @@ def test_a_csv_has_a_line_per_step_and_a_column_per_field(exported: Exported) ->
     assert len(rows) == 9
     assert (rows[-1]["step"], rows[-1]["violated"], rows[-1]["log[1].end"]) == ("8", "WeakIsr", "0")
     assert rows[0]["log[0].records[0].id"] == "nothing"
+
+
+def test_the_page_about_viewing_names_every_format() -> None:
+    page = (CHECKOUT / "docs" / "viewing.md").read_text("utf-8")
+    row = re.search(r"^\| `acked export TRACE --to FORMAT` \| (.*) \|$", page, re.MULTILINE)
+    assert row is not None
+    assert re.findall(r"`(\w+)`", row[1]) == list(FORMATS)
 
 
 @pytest.mark.parametrize("form", list(FORMATS))

@@ -225,6 +225,7 @@ def replayed(instance: Instance, actions: tuple[ActionInstance, ...]) -> Run:
 def walked(name: str) -> tuple[Walked, ...]:
     """Runs of a protocol in which every one of its actions happens."""
     draw, seen, found = random.Random(5), set[str](), []
+    assert name in WAYS, "say in WAYS how its actions happen, and in TWO_PARTIES which are between two"
     for version, given in WAYS[name]:
         instance = configured(name, version, given)
         possible = {item.action.name for item in instance.actions}
