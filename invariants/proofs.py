@@ -265,54 +265,9 @@ def _given(protocol: Protocol, switches: Mapping[str, object] | None) -> dict[st
 
 def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, asked: frozenset[str]) -> Argument | None:
     if protocol.state is PartitionState:
-        given = _given(protocol, switches)
-        is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
-        is_one_producer = is_idempotent and not given[settings.producer_restarts.name]
-        reads = given[settings.consumer.name] != settings.NO_CONSUMER
-        more = (*(_IDEMPOTENCE_GOALS if is_one_producer else ()), *(_CONSUMER_GOALS if reads else ()))
-        goals = (*_PARTITION_GOALS, *more)
-        # Epochs by rank have no place where elections are bounded by an unknown number.
-        ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
-        lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
-        dies, several = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
-        small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
-        least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
-        besides = {settings.assigned.name: 1} if given[settings.reassignment.name] else {}
-        if several:  # Controller epochs are another number of which nothing is said.
-            besides[max_controller_epoch.name] = 2
-            least[max_controller_epoch.name] = 1
-        return Argument(
-            (*lemmas, *((RECORDS_ASCEND,) if is_idempotent else ()), *((READ_IN_PLACE,) if reads else ())),
-            tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
-            goals,
-            tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
-            "partition/partition_cores.json",
-            ("HwInEpoch", "CommitQuorum"),
-            {name: why for name, why in _uncovered_switches(given).items() if given[name]},
-            least,
-            {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
-            _other_cores(given),
-            tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
-            like=_LIKE_ACKED if reads else {},
-        )
+        return _argument_of_partition(_given(protocol, switches))
     if protocol.state is KraftState:
-        given = _given(protocol, switches)
-        is_of_logs = not asked.isdisjoint(item.name for item in _COMPLETENESS)
-        uncovered = {name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]}
-        if is_of_logs and not given["leader_change_committed"]:
-            uncovered["leader_change_committed"] = "without it later logs lack what was committed (KAFKA-12619)"
-        return Argument(
-            COMPLETENESS_LEMMAS if is_of_logs else ELECTION_LEMMAS,
-            _COMPLETENESS if is_of_logs else (),
-            (one_leader_per_epoch.name, *(item.name for item in _COMPLETENESS if is_of_logs)),
-            _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
-            "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
-            AFTERWARDS if is_of_logs else (),
-            derived=DERIVED if is_of_logs else (),
-            uncovered=uncovered,
-            is_exact=True,
-            further=() if is_of_logs else _COMPLETENESS,
-        )
+        return _argument_of_kraft(_given(protocol, switches), asked)
     if protocol.state is ReplicationState:
         return Argument(
             (*KIP320_LEMMAS, *(item for item in PROPERTIES if item.name in _ISR_GOALS)),
@@ -324,6 +279,58 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None, aske
             inductive=("LogEpochsAscend",),
         )
     return None
+
+
+def _argument_of_partition(given: Mapping[str, int]) -> Argument:
+    is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
+    is_one_producer = is_idempotent and not given[settings.producer_restarts.name]
+    reads = given[settings.consumer.name] != settings.NO_CONSUMER
+    more = (*(_IDEMPOTENCE_GOALS if is_one_producer else ()), *(_CONSUMER_GOALS if reads else ()))
+    goals = (*_PARTITION_GOALS, *more)
+    # Epochs by rank have no place where elections are bounded by an unknown number.
+    ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
+    lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
+    dies, several = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
+    small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
+    least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
+    besides = {settings.assigned.name: 1} if given[settings.reassignment.name] else {}
+    if several:  # Controller epochs are another number of which nothing is said.
+        besides[max_controller_epoch.name] = 2
+        least[max_controller_epoch.name] = 1
+    return Argument(
+        (*lemmas, *((RECORDS_ASCEND,) if is_idempotent else ()), *((READ_IN_PLACE,) if reads else ())),
+        tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
+        goals,
+        tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
+        "partition/partition_cores.json",
+        ("HwInEpoch", "CommitQuorum"),
+        {name: why for name, why in _uncovered_switches(given).items() if given[name]},
+        least,
+        {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
+        _other_cores(given),
+        tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
+        like=_LIKE_ACKED if reads else {},
+    )
+
+
+def _argument_of_kraft(given: Mapping[str, int], asked: frozenset[str]) -> Argument:
+    is_of_logs = not asked.isdisjoint(item.name for item in _COMPLETENESS)
+    uncovered = {name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]}
+    if is_of_logs and not given["leader_change_committed"]:
+        uncovered["leader_change_committed"] = "without it later logs lack what was committed (KAFKA-12619)"
+    return Argument(
+        COMPLETENESS_LEMMAS if is_of_logs else ELECTION_LEMMAS,
+        _COMPLETENESS if is_of_logs else (),
+        (one_leader_per_epoch.name, *(item.name for item in _COMPLETENESS if is_of_logs)),
+        _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
+        "kraft_completeness_cores.json" if is_of_logs else "kraft_cores.json",
+        AFTERWARDS if is_of_logs else (),
+        derived=DERIVED if is_of_logs else (),
+        uncovered=uncovered,
+        is_exact=True,
+        further=() if is_of_logs else _COMPLETENESS,
+    )
+
 
 
 COUNTERPARTS: Mapping[str, str] = {
