@@ -44,9 +44,9 @@ class Release:
     name: str
 
     def newest_of(self, versions: Iterable[str]) -> str:
-        """The newest of some versions that is not newer than this; for `latest`, itself."""
-        known = [version for version in versions if version != LATEST]
-        return LATEST if self.name == LATEST else max((v for v in known if numbers(v) <= self.numbers), key=numbers)
+        """The newest of some versions that is not newer than this; for `latest`, and where all are newer, itself."""
+        known = [version for version in versions if version != LATEST and self.since(version)]
+        return LATEST if self.name == LATEST else max(known, key=numbers, default=self.name)
 
     def since(self, version: str) -> bool:
         """Whether this release is that one or a later one."""

@@ -371,7 +371,7 @@ _NEEDS: Mapping[str, tuple[tuple[Constant, ...], tuple[Property, ...]]] = {
         (_TRANSACTION_RULES, (segments_are_in_the_log, *_TRANSACTIONS)),
     ),
     copies_catch_up.name: ((stops_at_hw, last_batch), (segments_are_in_the_log, nothing_is_missing_at_the_end)),
-    followers_go_on.name: ((one_reading,), (answers_have_one_reading,)),
+    followers_go_on.name: ((one_reading,), (segments_are_in_the_log, answers_have_one_reading)),
 }
 """By promise the rules that its proof rests on, none of which may be off, and its lemmas."""
 

@@ -57,7 +57,11 @@ def metadata_survives(s: State) -> Bool:
     return every(Server, lambda r: implies(_is_newest_leader(s, r), keeps(r)))
 
 
-@promise("a leader holds everything that was ever committed, where it was", f"{RAFT}, Leader Completeness (§5.4.3)", _SINCE)
+@promise(
+    "the leader of the newest epoch holds everything that was ever committed, where it was",
+    f"{RAFT}, Leader Completeness (§5.4.3)",
+    _SINCE,
+)
 def leader_completeness(s: State) -> Bool:
     """The leader of the newest epoch holds what was committed, at the same offsets."""
     return every(Server, lambda r: implies(_is_newest_leader(s, r), _holds_committed(s, r)))

@@ -366,8 +366,13 @@ def _transaction_lemmas(properties: Iterable[Property], constants: Mapping[str, 
     has_rules = constants["transaction_version"] == TV2 and all(constants[name] for name in _TRANSACTIONS_RULES)
     if not has_rules or constants["restarts"] or constants["offsets"]:
         return None
-    provable = {item.name for item in TRANSACTIONS_PROPERTIES if item.name not in _OF_INPUTS}
-    return TRANSACTIONS_LEMMAS if provable.issuperset(item.name for item in properties) else None
+    provable = {item.name: item for item in TRANSACTIONS_PROPERTIES if item.name not in _OF_INPUTS}
+    asked = {item.name for item in properties}
+    if not provable.keys() >= asked:
+        return None
+    # Where it is asked alone, what it rests on is a lemma.
+    rests_on_another = "NoAbortedRead" in asked and "NoRecordOfAnother" not in asked
+    return (*TRANSACTIONS_LEMMAS, *((provable["NoRecordOfAnother"],) if rests_on_another else ()))
 
 
 _BY_CONSTANTS: Mapping[type[Struct], tuple[Known, tuple[Property, ...]]] = {

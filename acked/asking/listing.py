@@ -21,7 +21,6 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
-from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import Console
 from acked.reports.shell.bundled import all_bundled, broker_outcomes, bundled_specs, full_name
 from acked.reports.tables.findings import Finding, print_findings, read_findings
@@ -81,7 +80,7 @@ def release_listing(
     """The constants of a protocol as a release of Kafka has them: the document, and what prints it for people."""
     protocol = PROTOCOLS[what]
     if version is not None and protocol.has_profiles:
-        version = rules_of(release(version))
+        version = release(version).newest_of(protocol.releases)
     try:
         profile = protocol.profile(version, control_plane)
     except ModelError as error:

@@ -23,7 +23,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 from acked.model.language.storage.layout import Schema
 from acked.model.partition.rules import settings
-from acked.model.partition.rules.versions import VERSIONS, planes_of, rules_of
+from acked.model.partition.rules.versions import planes_of, rules_of
 from acked.model.share import settings as share
 from acked.model.transactions import settings as transactions
 
@@ -55,15 +55,11 @@ class HuntedRelease:
             raise ConfigurationError(f"Kafka {release.name} runs on {choices(planes)}, not on {plane}")
         return cls(release, plane or planes[0])
 
-    @property
-    def rules(self) -> str:
-        """The newest release that the protocols tell apart and that is not newer."""
-        return rules_of(self.release)
-
     def profile(self, protocol: Protocol) -> dict[str, int]:
         """Its rules and defaults, as constants of a protocol."""
         plane = self.plane if protocol is PROTOCOLS["partition"] else None
-        return {name: setting.value for name, setting in protocol.profile(self.rules, plane).items()}
+        rules = self.release.newest_of(protocol.releases)
+        return {name: setting.value for name, setting in protocol.profile(rules, plane).items()}
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,7 @@ def partition_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[Hunt
 
 def partition_faults(hunted: HuntedRelease) -> list[tuple[CrashKind, tuple[str, ...], dict[str, int]]]:
     """Kinds of crashes with some of what else may go wrong, each of which has an effect in the release."""
-    is_old = VERSIONS.index(hunted.rules) < VERSIONS.index(BEFORE_KIP_380)
+    is_old = not hunted.release.since(BEFORE_KIP_380)
     none = (settings.crashes.name, *_BOUNDS, *_VIEWED)
     besides = [item.name for item in settings.CIRCUMSTANCES if item.default == 0 and item.name not in none]
     found = []

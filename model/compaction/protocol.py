@@ -5,7 +5,7 @@ from __future__ import annotations
 from acked.model.compaction import cleaning, deleting, reading, writing
 from acked.model.compaction.settings import CONSTANTS
 from acked.model.compaction.state import Producer, State, initial
-from acked.model.compaction.versions import profile
+from acked.model.compaction.versions import VERSIONS, profile
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 
@@ -18,6 +18,7 @@ compaction = Protocol(
     initial=initial,
     actions=actions_of(writing, cleaning, deleting, reading),
     profile=profile,
+    releases=VERSIONS,
     symmetric=(Producer,),
     budgets=("the log has room", "time is left"),
 )

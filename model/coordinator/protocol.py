@@ -5,7 +5,7 @@ from __future__ import annotations
 from acked.model.coordinator import committing, coordinating, replicating
 from acked.model.coordinator.settings import CONSTANTS
 from acked.model.coordinator.state import Broker, State, initial
-from acked.model.coordinator.versions import profile
+from acked.model.coordinator.versions import VERSIONS, profile
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 
@@ -18,6 +18,7 @@ coordinator = Protocol(
     initial=initial,
     actions=actions_of(replicating, coordinating, committing),
     profile=profile,
+    releases=VERSIONS,
     symmetric=(Broker,),
     budgets=(
         "an epoch is left", "an offset is left", "a generation is left", "a disk may be lost", "the log has room",

@@ -8,6 +8,7 @@ from acked.model.delivery.state import Member, State, initial
 from acked.model.delivery.versions import profile
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
+from acked.model.releases import TRANSACTIONAL
 
 delivery = Protocol(
     "delivery",
@@ -18,6 +19,7 @@ delivery = Protocol(
     initial=initial,
     actions=actions_of(grouping, writing),
     profile=profile,
+    releases=TRANSACTIONAL,
     symmetric=(Member,),
     budgets=("a record is left",),
 )

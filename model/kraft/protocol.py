@@ -5,7 +5,7 @@ from __future__ import annotations
 from acked.model.kraft import electing, failing, reconfiguring, replicating
 from acked.model.kraft.settings import CONSTANTS, max_epoch, records, servers
 from acked.model.kraft.state import Server, State, initial
-from acked.model.kraft.versions import profile
+from acked.model.kraft.versions import VERSIONS, profile
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 
@@ -18,6 +18,7 @@ kraft = Protocol(
     initial=initial,
     actions=actions_of(electing, replicating, reconfiguring, failing),
     profile=profile,
+    releases=VERSIONS,
     symmetric=(Server,),
     sizes={servers: 1, records: 1, max_epoch: 1},
     budgets=("an epoch is left", "a record is left", "a change is left", "a disk may be lost", "log has room"),

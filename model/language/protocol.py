@@ -39,12 +39,12 @@ class Protocol:
 
     `source` says where the rules come from (KIP, JIRA id). `actions` are shared ones; `@protocol.action(…)` adds more.
     `initial` assigns the initial state, zero by default; with parameters, `choose` and `require` there are several.
-    `profile` gives the constants of a version and a control plane, `told_with` those under which a trace is shown: the same
-    actions without what makes the search shorter. `settle` resolves settings that contradict each other. `symmetric` names
-    sorts of ids that are meant to be interchangeable, which is checked before use. `budgets` are labels of clauses that only
-    keep the model finite. `sizes` are the constants that a proof for all constants leaves open, each with its least value,
-    if not said all that are neither switches nor choices; the others stay. `thresholds` are numbers, above 0, that sizes of
-    sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
+    `profile` gives the constants of a version, which is one of `releases`, and a control plane, `told_with` those to show a
+    trace under: the same actions without what makes the search shorter. `settle` resolves settings that contradict each
+    other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked before use. `budgets` are
+    labels of clauses that only keep the model finite. `sizes` are the constants that a proof for all constants leaves open,
+    each with its least value, if not said all that are neither switches nor choices. `thresholds` are numbers, above 0, that
+    sizes of sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)
@@ -63,6 +63,7 @@ class Protocol:
         initial: Callable[..., None],
         actions: Sequence[Action] = (),
         profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
+        releases: Sequence[str] = (),
         told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
         settle: Settle | None = None,
         symmetric: Sequence[type[Id]] = (),
@@ -83,9 +84,8 @@ class Protocol:
         self.constants = tuple(constants)
         self.actions: tuple[Action, ...] = tuple(actions)
         self.initial = initial
-        self._profile = profile
-        self._told_with = told_with
-        self._settle = settle
+        self._profile, self.releases = profile, tuple(releases)
+        self._told_with, self._settle = told_with, settle
         self.symmetric = tuple(symmetric)
         self.budgets = frozenset(budgets)
         own = {item: item.lo for item in constants if not isinstance(item, Switch) and not item.names}

@@ -22,7 +22,7 @@ from acked.model.partition.rules import settings
 from acked.model.partition.rules.conflicts import settle
 from acked.model.partition.rules.controllers import are_many, max_controller_epoch
 from acked.model.partition.rules.facts import enough_replicas
-from acked.model.partition.rules.versions import profile
+from acked.model.partition.rules.versions import VERSIONS, profile
 from acked.model.partition.state import Candidate, Replica, State, initial
 from acked.model.ranks import told_without_ranks
 
@@ -44,6 +44,7 @@ partition = Protocol(
         producing, leading, following, fetching, answering, failing, controlling, consuming, reassigning, racing, hearing
     ),
     profile=profile,
+    releases=VERSIONS,
     told_with=_told_with,
     settle=settle,
     symmetric=(Replica, Candidate),

@@ -7,7 +7,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.share import consuming, leading, persisting
 from acked.model.share.settings import CONSTANTS
 from acked.model.share.state import State, initial
-from acked.model.share.versions import profile
+from acked.model.share.versions import VERSIONS, profile
 
 share = Protocol(
     "share",
@@ -18,5 +18,6 @@ share = Protocol(
     initial=initial,
     actions=actions_of(leading, consuming, persisting),
     profile=profile,
+    releases=VERSIONS,
     budgets=("an epoch is left", "a record is left", "a write may be sent"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
+from acked.model.releases import TRANSACTIONAL
 from acked.model.transactions import ending, initialising, marking, moving, producing
 from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch, max_producer_epoch
 from acked.model.transactions.state import Partition, Producer, State, initial
@@ -27,6 +28,7 @@ transactions = Protocol(
     initial=initial,
     actions=actions_of(initialising, producing, ending, marking, moving),
     profile=profile,
+    releases=TRANSACTIONAL,
     told_with=_told_with,
     symmetric=(Partition, Producer),
     budgets=("a move is left", "a producer epoch is left", "none has been late", "a transaction is left", "room in the log"),

@@ -16,7 +16,6 @@ from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant, name_of
 from acked.model.formulas.errors import ModelError
-from acked.model.partition.rules.versions import rules_of
 from acked.reports.shell.bundled import all_bundled, bundled_of
 
 
@@ -74,7 +73,7 @@ def under_release(
         raise ConfigurationError(
             f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
         )
-    wanted = spec.version if version is None else rules_of(release(version))
+    wanted = spec.version if version is None else release(version).newest_of(spec.protocol.releases)
     plane = control_plane or spec.control_plane
     try:
         profile = spec.protocol.profile(wanted, plane)

@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from acked.asking.listing import Filter
+from acked.asking.listing import Filter, release_listing
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices_or, near
 from acked.cli import cli
@@ -215,3 +215,10 @@ finally:
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "\n")
     assert {line.removeprefix("plain,") for line in done.stdout.split()} >= set(cli.list_commands(click.Context(cli)))
+
+
+@pytest.mark.parametrize(("version", "listens"), [("4.3.0", "false"), ("4.3.1", "true"), ("4.2.3", "true")])
+def test_a_patch_release_has_the_rules_that_the_protocol_tells_apart(version: str, listens: str) -> None:
+    document, _ = release_listing("coordinator", version, None)
+    rules = {item["name"]: item["value"] for item in document["constants"]}
+    assert str(rules["listens_as_leader"]).lower() == listens

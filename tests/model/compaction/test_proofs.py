@@ -63,6 +63,7 @@ def broken(result: ProofResult) -> set[str]:
         (WHOLE, {"records": 3, "lags": True, "stops_at_hw": False}),
         (LAST, {"records": 3, "producers": 0, **LAGS}),
         (KEPT_UP, {"records": 3, "producers": 0, "follower": True, "ticks": 0, **CUT}),
+        (("FollowersGoOn",), {"records": 3, "producers": 0, "follower": True, "last_batch": "removed", **CUT}),
         (("CopiesCatchUp",), {"records": 3, "ticks": 0, "last_batch": "of a pass", **LAGS}),
         (("LastValuesStay",), {"records": 3, "delete_horizons": False, "last_batch": "removed"}),
         pytest.param((*LAST, *WHOLE), {**LARGE, "producers": 2}, marks=pytest.mark.long),

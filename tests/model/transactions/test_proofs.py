@@ -46,6 +46,15 @@ def test_every_promise_is_proved_by_induction_with_every_field_in_its_domain(con
     assert {item.name for item in result.induction.actions} > {"Commit", "LateEndArrives", "LateMarkerArrives", "TimeOut"}
 
 
+@pytest.mark.slow
+def test_a_promise_that_rests_on_another_is_proved_when_it_is_asked_alone() -> None:
+    (alone,) = (item for item in PROMISES if item.name == "NoAbortedRead")
+    instance = transactions.instantiate({})
+    lemmas = lemmas_for(transactions, (alone,), instance.constants)
+    assert lemmas is not None
+    assert prove_by_induction(Question(instance, (alone,)), lemmas, LIMITS).verdict is Verdict.HOLDS
+
+
 @pytest.mark.long
 def test_the_lemmas_hold_in_every_reachable_state() -> None:
     late = {"late_init": True, "late_add": False, "late_produce": True, "late_end": True, "late_marker": True}

@@ -51,6 +51,28 @@ def test_a_spec_with_the_option_is_the_spec_that_names_the_release_itself(versio
     assert under_release(named, "latest", "kraft").constants == under_release(spec, "latest", None).constants
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "rules"),
+    [
+        ("offsets-survive-failover", "4.3.0", "4.3"), ("offsets-survive-failover", "4.3.1", "4.3.1"),
+        ("offsets-survive-failover", "4.2.3", "4.2.2"), ("compaction", "3.0.2", "3.0.2"), ("kraft", "3.5.1", "3.5"),
+        ("transactions", "latest", "latest"),
+    ],
+)  # fmt: skip
+def test_each_protocol_tells_releases_apart_by_itself(name: str, version: str, rules: str) -> None:
+    """KAFKA-20634 was mended in 4.2.2 and 4.3.1, at which nothing changed for `partition`."""
+    spec = find_spec(name, True)
+    asked = under_release(spec, version, None)
+    assert asked.version == rules
+    decided = {item: setting.value for item, setting in spec.protocol.profile(rules, None).items() if item not in spec.given}
+    assert decided.items() <= asked.constants.items()
+
+
+def test_a_release_before_a_protocol_began_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"no version '2\.0\.1'"):
+        under_release(find_spec("kraft"), "2.0.1", None)
+
+
 def test_a_release_refuses_what_spec_and_command_line_say_together_and_not_the_spec_alone() -> None:
     """A producer of 0.11 that is idempotent has one request in flight (KAFKA-5494); the spec has three."""
     with pytest.raises(ConfigurationError, match="connection=3"):
