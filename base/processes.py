@@ -21,13 +21,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 from acked.base.bounds import default_memory, default_workers
 from acked.base.files import PACKAGE
@@ -163,7 +163,7 @@ class ProcessPool:
         Where `kin` says which tasks have much in common, a process is rather given one like its last, and else one like
         nobody's. Where `twin` says which have nearly all in common, it is given those first, wherever they are.
         """
-        waiting = _Waiting(deque(enumerate(tasks)), kin, twin)
+        waiting = _Waiting.of(tasks, kin, twin)
         with selectors.DefaultSelector() as selector:
             for worker in [worker for worker in self._workers if worker.is_dead]:
                 self._replace(worker)
@@ -176,7 +176,7 @@ class ProcessPool:
                     self._assign_next(key.data, waiting, selector)
                 if self._failed_starts >= MAX_FAILED_STARTS:  # The next one would end for the same reason.
                     reason = f"{self._failed_starts} {self.service.name} processes in a row ended without an answer"
-                    yield from (Lost(number, reason) for number, _ in waiting.tasks)
+                    yield from (Lost(item.number, reason) for item in waiting.tasks)
                     waiting.tasks.clear()
                 for worker in list(self._workers):
                     if worker.task is not None and time.monotonic() > worker.deadline:
@@ -199,10 +199,10 @@ class ProcessPool:
     def _deal(self, worker: _Worker, waiting: _Waiting) -> None:
         if worker.task is None and waiting.tasks:
             others = {other.kin for other in self._workers if other is not worker}
-            number, task, worker.kin, worker.twin = waiting.take(worker.kin, others, worker.twin)
-            worker.task = number
+            given = waiting.take(worker.kin, others, worker.twin)
+            worker.task, worker.kin, worker.twin = given.number, given.kin, given.twin
             worker.extend()
-            worker.post(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
+            worker.post(pickle.dumps(given.task, pickle.HIGHEST_PROTOCOL))
 
     def _receive_from(self, worker: _Worker) -> Iterator[Reply]:
         for kind, value in worker.receive():
@@ -227,32 +227,44 @@ class ProcessPool:
         return fresh
 
 
+class _Task(NamedTuple):
+    """A task with its number, what it has in common with many others, and what nearly all of it with some."""
+
+    number: int
+    task: object
+    kin: object
+    twin: object
+
+
 @dataclass
 class _Waiting:
-    """Tasks that no process has yet, with their numbers, and what says which of them have much in common."""
+    """Tasks that no process has yet."""
 
-    tasks: deque[tuple[int, object]]
-    kin: Callable[[Any], object] | None
-    twin: Callable[[Any], object] | None = None
+    tasks: deque[_Task]
 
-    def take(
-        self, own: object, others: Collection[object], last: object = None
-    ) -> tuple[int, object, object, object]:
-        """The next task for a process whose last one was of the kin `own` and a twin of `last`, others being at `others`.
+    @classmethod
+    def of(
+        cls,
+        tasks: Iterable[object],
+        kin: Callable[[Any], object] | None = None,
+        twin: Callable[[Any], object] | None = None,
+    ) -> Self:
+        """All tasks, numbered in their order."""
+        return cls(deque(_Task(at, task, kin and kin(task), twin and twin(task)) for at, task in enumerate(tasks)))
 
-        With it what says of which kin it is, and of which it is a twin.
-        """
+    def take(self, own: object, others: Collection[object], last: object = None) -> _Task:
+        """The next task for a process whose last one was of the kin `own` and a twin of `last`, others being at `others`."""
         at = None
-        if self.twin is not None and last is not None:
-            at = next((at for at, (_, task) in enumerate(self.tasks) if self.twin(task) == last), None)
-        if at is None and self.kin is not None:
-            kins = [self.kin(task) for _, task in islice(self.tasks, MOST_PREFERRED)]
+        if last is not None:
+            at = next((at for at, item in enumerate(self.tasks) if item.twin == last), None)
+        if at is None:
+            kins = [item.kin for item in islice(self.tasks, MOST_PREFERRED)]
             at = next((at for at, kin in enumerate(kins) if kin == own), None)
             if at is None:
-                at = next((at for at, kin in enumerate(kins) if kin not in others), None)
-        number, task = self.tasks[at or 0]
-        del self.tasks[at or 0]
-        return number, task, self.kin and self.kin(task), self.twin and self.twin(task)
+                at = next((at for at, kin in enumerate(kins) if kin not in others), 0)
+        taken = self.tasks[at]
+        del self.tasks[at]
+        return taken
 
 
 class _Worker:

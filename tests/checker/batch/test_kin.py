@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from acked.base.processes import MOST_PREFERRED, _Waiting
 
 
 def dealt(tasks: str, own: str | None, others: str) -> str:
-    number, task, kin, _ = _Waiting(deque(enumerate(tasks)), str.lower).take(own, set(others))
+    number, task, kin, _ = _Waiting.of(tasks, str.lower).take(own, set(others))
     assert tasks[number] == task
     assert kin == str(task).lower()
     return str(task)
@@ -27,11 +25,11 @@ def test_only_the_first_that_wait_are_looked_at() -> None:
 
 
 def test_without_kin_the_order_is_kept() -> None:
-    assert _Waiting(deque(enumerate("ab")), None).take(None, ()) == (0, "a", None, None)
+    assert _Waiting.of("ab").take(None, ()) == (0, "a", None, None)
 
 
 def test_a_twin_of_the_last_comes_first_wherever_it_is() -> None:
     tasks = "a" * MOST_PREFERRED + "cB"
-    waiting = _Waiting(deque(enumerate(tasks)), str.lower, str.upper)
+    waiting = _Waiting.of(tasks, str.lower, str.upper)
     assert waiting.take("a", (), "B") == (len(tasks) - 1, "B", "b", "B")
     assert waiting.take("a", (), "B") == (0, "a", "a", "A")
