@@ -14,7 +14,6 @@ from enum import Enum, unique
 from acked.audit.decision.joint import Decided
 from acked.audit.decision.questions import AuditVerdict, reply_of
 from acked.audit.decision.settings import Configuration
-from acked.base.release import LATEST
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary import keys
@@ -117,9 +116,7 @@ def clients_of(configuration: Configuration) -> tuple[Clients, ...]:
 
 def rules_of(configuration: Configuration) -> str:
     """The newest release that `transactions` tells apart and that is not newer than the brokers."""
-    if configuration.release.name == LATEST:
-        return LATEST
-    return [item for item in TRANSACTIONAL if item != LATEST and configuration.release.since(item)][-1]
+    return configuration.release.newest_of(TRANSACTIONAL)
 
 
 def task_of(asked: Asked, configuration: Configuration, clients: Clients, max_states: int) -> Task:

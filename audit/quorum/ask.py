@@ -113,7 +113,7 @@ def _rules(version: str | None, plan: QuorumPlan) -> str:
     for what, since in needs:
         if not release(version).since(since):
             raise ConfigurationError(f"Kafka {version} has no {what}, which is new in {since}; name a later --kafka-version")
-    return [item for item in VERSIONS if item != LATEST and release(version).since(item)][-1]
+    return release(version).newest_of(VERSIONS)
 
 
 def _ask(plan: QuorumPlan, count: int, rules: str, max_states: int) -> AskedStep:
