@@ -7,6 +7,7 @@ beyond the expressions and `acked.model.formulas.evaluate`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from acked.checker.question.ledger import StopPolicy
@@ -15,6 +16,7 @@ from acked.checker.question.result import Result, StopReason
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 Words = tuple[int, ...]
 
@@ -48,18 +50,23 @@ class Answer:
     violations: tuple[Trace, ...]
 
 
-def plain_states(instance: Instance) -> set[tuple[int, ...]]:
-    """The codes of every reachable state, one firing after the other."""
-    seen = {tuple(instance.schema.unpack(words)) for words in instance.initial}
-    front = [*seen]
-    while front:
-        codes = front.pop()
+def plain_steps(instance: Instance) -> Iterator[tuple[tuple[int, ...], ActionInstance, tuple[int, ...]]]:
+    """The codes before and after every step between reachable states, those first that leave what was reached first."""
+    reached = list(dict.fromkeys(tuple(instance.schema.unpack(words)) for words in instance.initial))
+    known = {*reached}
+    for codes in reached:  # Which grows.
         for step in instance.enabled_actions(codes):
             after = tuple(instance.fire(step, codes))
-            if after not in seen:
-                seen.add(after)
-                front.append(after)
-    return seen
+            if after not in known:
+                known.add(after)
+                reached.append(after)
+            yield codes, step, after
+
+
+def plain_states(instance: Instance) -> set[tuple[int, ...]]:
+    """The codes of every reachable state, one firing after the other."""
+    first = {tuple(instance.schema.unpack(words)) for words in instance.initial}
+    return first.union(after for _, _, after in plain_steps(instance))
 
 
 class TooLarge(Exception):

@@ -233,7 +233,11 @@ def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, inst
     spec = "specs/kip320-2111.toml"
     assert re.search(hooks["acked-gate"]["files"], spec)
     assert run(f"{hooks['acked-gate']['entry']} {spec}", project, installed).returncode == 0
-    assert re.search(hooks["acked-audit"]["files"], "own.properties")  # By pre-commit itself it runs below.
+    (project / "own.properties").write_text("replication.factor=2\nacks=0\n", "utf-8")
+    assert re.search(hooks["acked-audit"]["files"], "own.properties")
+    asked = "--kafka-version 4.1 --ask loss --no-advice own.properties"
+    done = run(f"{hooks['acked-audit']['entry']} {asked}", project, installed)
+    assert done.returncode == 12, done.stdout + done.stderr
 
 
 def of_commits(project: Path, installed: dict[str, str]) -> dict[str, str]:

@@ -7,22 +7,17 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.processes import Limits
-from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
-from acked.invariants.catalogue import properties_of
 from acked.invariants.compaction import LEMMAS
 from acked.invariants.proofs import lemmas_for
-from acked.invariants.property import Property
 from acked.model.compaction.protocol import compaction
 from acked.model.formulas.evaluate import Evaluator
+from tests.proofs.inductive import broken, claimed, proved
 
-PROMISES = properties_of(compaction)
-LIMITS = Limits(jobs=1, timeout=300.0)
 CUT: dict[str, Any] = {"deletes": True, "expires": True}
 READS: dict[str, Any] = {"reader": True, "ticks": 2}
 LAGS: dict[str, Any] = {"lags": True, "map_keys": 1, **CUT}
@@ -34,22 +29,11 @@ READERS = tuple(item for item in LEMMAS if item.name in ("HorizonsAreCleaned", "
 OF_TRANSACTIONS = ("MarkersEndTransactions", "MarkersOutliveRecords", "IndexHasMarkers")
 
 
-def claimed(names: tuple[str, ...]) -> tuple[Property, ...]:
-    return tuple(PROMISES[name] for name in names)
-
-
-def proved(names: tuple[str, ...], constants: dict[str, Any], without: str = "") -> ProofResult:
+def asked(names: tuple[str, ...], constants: dict[str, Any], without: str = "") -> ProofResult:
     """What comes of the lemmas that ship, or of all where none do."""
     instance = compaction.instantiate(constants)
-    lemmas = lemmas_for(compaction, claimed(names), instance.constants) or LEMMAS
-    assert not without or without in {item.name for item in lemmas}
-    left = tuple(item for item in lemmas if item.name != without)
-    return prove_by_induction(Question(instance, claimed(names)), left, LIMITS, InductionOptions(every_claim=True))
-
-
-def broken(result: ProofResult) -> set[str]:
-    assert result.induction is not None
-    return {name for item in result.induction.actions for name in item.broken}
+    lemmas = lemmas_for(compaction, claimed(compaction, names), instance.constants) or LEMMAS
+    return proved(instance, names, lemmas, without)
 
 
 @pytest.mark.sampled(3)
@@ -74,8 +58,8 @@ def broken(result: ProofResult) -> set[str]:
 def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     names: tuple[str, ...], constants: dict[str, Any]
 ) -> None:
-    assert lemmas_for(compaction, claimed(names), compaction.bind(constants)) is not None
-    result = proved(names, constants)
+    assert lemmas_for(compaction, claimed(compaction, names), compaction.bind(constants)) is not None
+    result = asked(names, constants)
     assert result.verdict is Verdict.HOLDS
     assert result.induction is not None
     assert not any(item.never_fires for item in result.induction.actions)
@@ -97,7 +81,7 @@ def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     ],
 )
 def test_without_any_of_the_lemmas_the_proof_fails(without: str, names: tuple[str, ...], constants: dict[str, Any]) -> None:
-    result = proved(names, {"records": 3, **constants}, without)
+    result = asked(names, {"records": 3, **constants}, without)
     assert result.verdict is Verdict.INCOMPLETE
     assert broken(result)
 
@@ -120,9 +104,9 @@ def test_without_any_of_the_lemmas_the_proof_fails(without: str, names: tuple[st
 def test_without_a_rule_that_mends_a_bug_a_step_breaks_a_lemma_or_a_promise(
     rule: str, value: object, names: tuple[str, ...], constants: dict[str, Any], claim: str
 ) -> None:
-    asked = {"records": 3, **constants, rule: value}
-    assert lemmas_for(compaction, claimed(names), compaction.bind(asked)) is None
-    result = proved(names, asked)
+    given = {"records": 3, **constants, rule: value}
+    assert lemmas_for(compaction, claimed(compaction, names), compaction.bind(given)) is None
+    result = asked(names, given)
     assert result.verdict is Verdict.INCOMPLETE
     assert claim in broken(result)
 
@@ -154,7 +138,7 @@ def test_every_lemma_can_be_read(constants: dict[str, Any]) -> None:
 
 def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     def known(name: str, **constants: Any) -> bool:
-        return lemmas_for(compaction, (PROMISES[name],), compaction.bind(constants)) is not None
+        return lemmas_for(compaction, claimed(compaction, (name,)), compaction.bind(constants)) is not None
 
     assert known("CopiesCatchUp", last_batch="of a pass")
     assert not known("CopiesCatchUp", last_batch="removed")
@@ -164,4 +148,4 @@ def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     assert known("ReadersSeeDeletions", reader=True, map_keys=1)
     assert not known("ReadersSeeDeletions", reader=True, map_keys=1, marks_mapped_only=False)
     assert known("FollowersGoOn", follower=True)
-    assert lemmas_for(compaction, claimed(LAST)) is None
+    assert lemmas_for(compaction, claimed(compaction, LAST)) is None

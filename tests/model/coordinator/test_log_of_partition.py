@@ -19,6 +19,7 @@ import pytest
 from acked.model.coordinator.protocol import coordinator
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
+from tests.oracle import plain_steps
 
 Plain = Mapping[str, Any]
 SIZES: dict[str, Any] = {
@@ -78,16 +79,13 @@ class Graph:
 def reached(made: Instance, log_of: Callable[[Plain], Log]) -> Graph:
     schema = made.schema
     first = tuple(schema.unpack(made.initial[0]))
-    found, steps, front = {first: log_of(schema.decode(first))}, dict[Log, set[Log]](), [first]
-    while front:
-        codes = front.pop()
-        following = steps.setdefault(found[codes], set())
-        for step in made.enabled_actions(codes):
-            after = tuple(made.fire(step, codes))
-            if after not in found:
-                found[after] = log_of(schema.decode(after))
-                front.append(after)
-            following.add(found[after])
+    found = {first: log_of(schema.decode(first))}
+    steps: dict[Log, set[Log]] = {found[first]: set()}
+    for codes, _, after in plain_steps(made):
+        if after not in found:
+            found[after] = log_of(schema.decode(after))
+            steps.setdefault(found[after], set())
+        steps[found[codes]].add(found[after])
     return Graph(found[first], steps)
 
 

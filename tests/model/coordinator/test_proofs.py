@@ -7,40 +7,21 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.processes import Limits
-from acked.checker.proof.induction import InductionOptions, prove_by_induction
-from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
-from acked.invariants.catalogue import properties_of
 from acked.invariants.coordinator import LEMMAS
 from acked.invariants.proofs import lemmas_for
 from acked.invariants.property import Property
 from acked.model.coordinator.protocol import coordinator
+from tests.proofs.inductive import broken, claimed, proved
 
-PROMISES = properties_of(coordinator)
-LIMITS = Limits(jobs=1, timeout=300.0)
 SURVIVE = ("AcknowledgedCommitsSurvive", "LoadingEnds")
 FENCED = (*SURVIVE, "ReplacedOwnersAreFenced", "GroupActsAsOne")
 UNUSED = (*SURVIVE, "AbortedOffsetsAreUnused", "GroupActsAsOne")
 CLIENTS: dict[str, Any] = {"transactions": True, "asks": True}
 EVERYTHING: dict[str, Any] = {**CLIENTS, "rebalances": 1, "shrinks": True, "records": 4, "commits": 3, "max_epoch": 3}
-
-
-def claimed(names: tuple[str, ...]) -> tuple[Property, ...]:
-    return tuple(PROMISES[name] for name in names)
-
-
-def proved(names: tuple[str, ...], constants: dict[str, Any], lemmas: tuple[Property, ...]) -> ProofResult:
-    question = Question(coordinator.instantiate(constants), claimed(names))
-    return prove_by_induction(question, lemmas, LIMITS, InductionOptions(every_claim=True))
-
-
-def broken(result: ProofResult) -> set[str]:
-    assert result.induction is not None
-    return {name for item in result.induction.actions for name in item.broken}
 
 
 @pytest.mark.slow
@@ -62,9 +43,9 @@ def broken(result: ProofResult) -> set[str]:
 def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     names: tuple[str, ...], constants: dict[str, Any]
 ) -> None:
-    lemmas = lemmas_for(coordinator, claimed(names), coordinator.bind(constants))
+    lemmas = lemmas_for(coordinator, claimed(coordinator, names), coordinator.bind(constants))
     assert lemmas is not None
-    result = proved(names, constants, lemmas)
+    result = proved(coordinator.instantiate(constants), names, lemmas)
     assert result.verdict is Verdict.HOLDS
     assert result.induction is not None
     assert [item.name for item in result.induction.actions if item.never_fires] == ["CommitOutOfStep"]
@@ -74,7 +55,7 @@ def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
 @pytest.mark.slow
 @pytest.mark.parametrize("without", LEMMAS, ids=lambda item: str(item.name))
 def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
-    result = proved(UNUSED, CLIENTS, tuple(item for item in LEMMAS if item is not without))
+    result = proved(coordinator.instantiate(CLIENTS), UNUSED, LEMMAS, without.name)
     assert result.verdict is Verdict.INCOMPLETE
     assert broken(result)
 
@@ -97,8 +78,8 @@ def test_without_a_rule_that_mends_a_bug_a_step_breaks_a_lemma_or_a_promise(
     rule: str, where: dict[str, Any], claim: str
 ) -> None:
     constants = {**where, rule: False}
-    assert lemmas_for(coordinator, claimed(SURVIVE), coordinator.bind(constants)) is None
-    result = proved(SURVIVE, constants, LEMMAS)
+    assert lemmas_for(coordinator, claimed(coordinator, SURVIVE), coordinator.bind(constants)) is None
+    result = proved(coordinator.instantiate(constants), SURVIVE, LEMMAS)
     assert result.verdict is Verdict.INCOMPLETE
     assert claim in broken(result)
 
@@ -121,7 +102,7 @@ def test_lemmas_hold_in_every_reachable_state(constants: dict[str, Any]) -> None
 
 def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     def known(name: str, **constants: Any) -> bool:
-        return lemmas_for(coordinator, claimed((name,)), coordinator.bind(constants)) is not None
+        return lemmas_for(coordinator, claimed(coordinator, (name,)), coordinator.bind(constants)) is not None
 
     assert known("AcknowledgedCommitsSurvive", brokers=3, max_epoch=4)
     assert known("AcknowledgedCommitsSurvive", min_isr=2, strict_min_isr=False)
@@ -131,4 +112,4 @@ def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     assert not known("PlainFetchesAreCurrent")
     for loses in ({"unclean": True}, {"lost_disks": 1}, {"expiry": True}):
         assert not known("LoadingEnds", **loses)
-    assert lemmas_for(coordinator, claimed(SURVIVE)) is None
+    assert lemmas_for(coordinator, claimed(coordinator, SURVIVE)) is None

@@ -6,43 +6,27 @@ from typing import Any
 
 import pytest
 
-from acked.base.processes import Limits
-from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
-from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
-from acked.invariants.catalogue import properties_of
 from acked.invariants.proofs import lemmas_for
 from acked.invariants.property import Property
 from acked.invariants.share import LEMMAS
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.share.protocol import share
+from tests.proofs.inductive import broken, claimed, proved
 
-PROMISES = properties_of(share)
 ALL_FAULTS: dict[str, Any] = {"sessions": True, "failed_writes": True, "retries": True, "zombies": True}
 COUNTED: dict[str, Any] = {"deliveries": True, "max_epoch": 1}
-LIMITS = Limits(jobs=1, timeout=300.0)
 KEPT = ("AcknowledgedRecordsStay", "NoRecordIsSkipped", "LocksEnd")
 COUNTS = ("DeliveriesAreLimited", "DeliveryCountsNeverFall")
 
 
-def claimed(names: tuple[str, ...]) -> tuple[Property, ...]:
-    return tuple(PROMISES[name] for name in names)
-
-
-def proved(names: tuple[str, ...], constants: dict[str, Any], without: str = "") -> ProofResult:
+def asked(names: tuple[str, ...], constants: dict[str, Any], without: str = "") -> ProofResult:
     """What comes of the lemmas that ship, or of all that can be read where none do."""
     instance = share.instantiate({"records": 1, **constants})
     readable = LEMMAS if names == COUNTS else LEMMAS[:-1]
-    lemmas = lemmas_for(share, claimed(names), instance.constants) or readable
-    assert not without or without in {item.name for item in lemmas}
-    left = tuple(item for item in lemmas if item.name != without)
-    return prove_by_induction(Question(instance, claimed(names)), left, LIMITS, InductionOptions(every_claim=True))
-
-
-def broken(result: ProofResult) -> set[str]:
-    assert result.induction is not None
-    return {name for item in result.induction.actions for name in item.broken}
+    lemmas = lemmas_for(share, claimed(share, names), instance.constants) or readable
+    return proved(instance, names, lemmas, without)
 
 
 @pytest.mark.sampled(2)
@@ -60,8 +44,8 @@ def broken(result: ProofResult) -> set[str]:
 def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     names: tuple[str, ...], constants: dict[str, Any]
 ) -> None:
-    assert lemmas_for(share, claimed(names), share.bind(constants)) is not None
-    result = proved(names, constants)
+    assert lemmas_for(share, claimed(share, names), share.bind(constants)) is not None
+    result = asked(names, constants)
     assert result.verdict is Verdict.HOLDS
     assert result.induction is not None
 
@@ -71,7 +55,7 @@ def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
 @pytest.mark.parametrize("without", LEMMAS, ids=lambda item: str(item.name))
 def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
     names, constants = (COUNTS, COUNTED) if without is LEMMAS[-1] else (KEPT, ALL_FAULTS)
-    result = proved(names, constants, without.name)
+    result = asked(names, constants, without.name)
     assert result.verdict is Verdict.INCOMPLETE
     assert broken(result)
 
@@ -94,9 +78,9 @@ def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
 def test_without_a_rule_that_mends_a_bug_a_step_breaks_a_lemma_or_a_promise(
     rule: str, names: tuple[str, ...], constants: dict[str, Any], claim: str
 ) -> None:
-    asked = {**constants, rule: False}
-    assert lemmas_for(share, claimed(names), share.bind(asked)) is None
-    result = proved(names, asked)
+    given = {**constants, rule: False}
+    assert lemmas_for(share, claimed(share, names), share.bind(given)) is None
+    result = asked(names, given)
     assert result.verdict is Verdict.INCOMPLETE
     assert claim in broken(result)
 
@@ -112,7 +96,7 @@ def test_every_lemma_can_be_read_and_holds_in_the_beginning(constants: dict[str,
 
 def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     def known(name: str, **constants: Any) -> bool:
-        return lemmas_for(share, (PROMISES[name],), share.bind(constants)) is not None
+        return lemmas_for(share, claimed(share, (name,)), share.bind(constants)) is not None
 
     assert known("LocksEnd")
     assert not known("LocksEnd", ends_expired_locks=False)
@@ -121,4 +105,4 @@ def test_lemmas_are_offered_only_for_the_rules_that_they_need() -> None:
     assert not known("NoRecordIsSkipped", latest=True, keeps_first_start=False)
     assert not known("DeliveriesAreLimited", deliveries=True)
     assert known("DeliveriesAreLimited", deliveries=True, max_epoch=1)
-    assert lemmas_for(share, (PROMISES["LocksEnd"],)) is None
+    assert lemmas_for(share, claimed(share, ("LocksEnd",))) is None

@@ -19,6 +19,7 @@ import pytest
 from acked.model.coordinator.protocol import coordinator
 from acked.model.language.protocol import Instance
 from acked.model.transactions.protocol import transactions
+from tests.oracle import plain_steps
 
 Plain = Mapping[str, Any]
 
@@ -84,18 +85,13 @@ class Space:
 def space(made: Instance, seen_of: Callable[[Plain], Seen], writes: Callable[[str], bool]) -> Space:
     schema = made.schema
     first = tuple(schema.unpack(made.initial[0]))
-    places, states = {first: 0}, [first]
-    seen, steps = [seen_of(schema.decode(first))], list[list[tuple[int, bool]]]()
-    for codes in states:  # Which grows.
-        edges: list[tuple[int, bool]] = []
-        for step in made.enabled_actions(codes):
-            after = tuple(made.fire(step, codes))
-            if after not in places:
-                places[after] = len(states)
-                states.append(after)
-                seen.append(seen_of(schema.decode(after)))
-            edges.append((places[after], writes(step.action.name)))
-        steps.append(edges)
+    places, seen, steps = {first: 0}, [seen_of(schema.decode(first))], list[list[tuple[int, bool]]]([[]])
+    for codes, step, after in plain_steps(made):
+        if after not in places:
+            places[after] = len(seen)
+            seen.append(seen_of(schema.decode(after)))
+            steps.append([])
+        steps[places[codes]].append((places[after], writes(step.action.name)))
     return Space(seen, steps)
 
 
