@@ -139,8 +139,9 @@ def test_of_a_file_that_names_partitions_the_records_of_one_count(tmp_path: Path
 
 
 def test_what_retention_has_deleted_is_no_difference_where_the_lines_tell_it(tmp_path: Path) -> None:
+    batches = [batch(1, 0, "b"), batch(2, 2, "c")]  # Of one moment: the time is in them.
     for broker in (0, 1):
-        write(tmp_path, broker, batch(1, 0, "b"), batch(2, 2, "c"))
+        write(tmp_path, broker, *batches)
         segment = next(folders(tmp_path)[broker].glob("*.log"))
         segment.rename(segment.with_name(f"{1:020d}.log"))
         write_epochs(folders(tmp_path)[broker], [EpochStart(0, 1), EpochStart(2, 2)])
