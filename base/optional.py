@@ -26,10 +26,9 @@ _NEEDED_FOR = {
 }
 """By top-level module."""
 
-_BROKERS = "confluent-kafka kazoo kio"
 _INSTALLS = {
-    "hcl2": "python-hcl2", "prometheus_client": "prometheus-client", "z3": "z3-solver",
-    **dict.fromkeys(("confluent_kafka", "kazoo", "kio"), _BROKERS),
+    "confluent_kafka": "confluent-kafka kio", "hcl2": "python-hcl2", "kazoo": "confluent-kafka kazoo kio",
+    "kio": "confluent-kafka kazoo kio", "prometheus_client": "prometheus-client", "z3": "z3-solver",
 }  # fmt: skip
 """What is to be installed, where it is not called as the module is, or is of use only together with others."""
 
@@ -47,5 +46,5 @@ def optional_packages() -> Iterator[None]:
         if name not in _NEEDED_FOR:
             raise
         what = _INSTALLS.get(name, name)
-        package = name.replace("_", "-") if what == _BROKERS else what
+        package = name.replace("_", "-") if " " in what else what
         raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None

@@ -21,7 +21,6 @@ from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import ClusterFacts
-from acked.audit.decision.faults import Faults
 from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, worst_of
 from acked.base.errors import AckedError, SystemFailure
@@ -72,11 +71,7 @@ class Watched:
     @property
     def assumptions(self) -> Assumptions:
         """What the policy counts, and of every other question what an audit counts by default."""
-        decisive: dict[AuditQuestion, list[Faults]] = {}
-        for asked, under in self.own_policy.every:
-            decisive.setdefault(asked, []).append(under)
-        named = tuple((asked, tuple(under)) for asked, under in decisive.items())
-        return replace(BY_DEFAULT, besides=(), of_loss_besides=(), decisive=named)
+        return replace(BY_DEFAULT, besides=(), of_loss_besides=()).deciding(self.own_policy.every)
 
     def read(self) -> LiveCluster:
         """What it says of itself now; one of the errors of a command if it says nothing."""

@@ -59,7 +59,7 @@ def _strip(one: Seen, state: StateAnswer | None, settings: SettingsAnswer | None
     if state is not None:
         undecided = sum(topic.undecided for topic in state.topics)
         for risk in (Risk.LOSES_AFTER_FAILURE, Risk.REFUSES):
-            count = sum(topic.count(risk, *Cause) for topic in state.topics)
+            count = sum(topic.count(risk, Cause.STATE) for topic in state.topics)
             if any(topic.is_known(risk) for topic in state.topics):
                 yield f"{plural(count, 'partition')} {_HEADS[risk]}", "bad" if count else "good"
         if undecided:
@@ -82,7 +82,7 @@ def _of_state(state: StateAnswer | None) -> Iterator[tuple[str, tuple[str, ...],
     if state is None:
         return
     yield "May a broker go down now?", ("broker", "answer"), [[(str(one.broker), ""), _answer(one)] for one in state.brokers]
-    rows = [((sum(topic.count(risk, Cause.STATE) for risk in Risk), sum(topic.count(risk, *Cause) for risk in Risk),
+    rows = [((*(topic.count(risk, Cause.STATE) for risk in _HEADS), sum(topic.count(risk, *Cause) for risk in Risk),
               topic.undecided), topic) for topic in state.topics]  # fmt: skip
     yield (
         "Partitions at risk, by topic",

@@ -17,13 +17,10 @@ from typing import Any, TypeVar
 
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.faults import Faults, read_faults
-from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, Wanted, worst_of
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
 from acked.base.names import first_of, near
-
-Wanted = tuple[AuditQuestion, Faults]
-"""A question, and the faults under which its answer counts."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +72,11 @@ class Policy:
     def answers_for(self, topic: str, unit: str) -> tuple[Wanted, ...]:
         """What is required of a topic."""
         return next((one.answers for one in self.required if _is_about(one, topic, unit)), _BY_DEFAULT)
+
+    def answers_for_all(self, topics: Sequence[str], unit: str) -> tuple[Wanted, ...]:
+        """What is required of any of these topics; without topics, of those that nothing names."""
+        found = (wanted for topic in (topics or ("",)) for wanted in self.answers_for(topic, unit))
+        return tuple(dict.fromkeys(found))
 
     @property
     def every(self) -> tuple[Wanted, ...]:
@@ -320,14 +322,15 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date, is_whole: boo
 
 
 def _about_nothing(policy: Policy, topics: Sequence[tuple[str, str]]) -> Iterator[JudgedTopics]:
-    """Every requirement with a pattern that no topic has, as one with a slip; without names nothing is known of that."""
+    """Every requirement with a pattern that no topic has, as one with a slip; also where topics have no names."""
     for one in policy.required:
         names = {topic for topic, unit in topics if fnmatchcase(unit, one.unit)}
         absent = [pattern for pattern in one.topics if not any(fnmatchcase(name, pattern) for name in names)]
-        if absent and "" not in names:
+        if absent:
             where = "" if one.unit == "*" else f" of {one.unit}"
-            named = f"no topic{where} is called {' or '.join(absent)}"
-            text = f"{named}, of which something is required: correct {policy.file}"
+            text = f"no topic{where} is called {' or '.join(absent)}, of which something is required: correct {policy.file}"
+            if "" in names:
+                text = f"no topic is named here, so what is required of {' and '.join(absent)} is not asked"
             yield JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, line=one.line), ())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
@@ -14,6 +14,7 @@ from acked.audit.decision.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
+    Wanted,
     reply_of,
     task_of,
     worst_of,
@@ -102,28 +103,30 @@ def is_unclean_open(given: Given) -> bool:
 class Audited:
     """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
 
-    `upgrade` has the answers on the way to another release, if one was asked about. `hinges` are the answers that are no
-    as far as was searched, and hang on something else of controllers.
+    `required` is what must be a no of it. `upgrade` has the answers on the way to another release, if one was asked about.
+    `hinges` are the answers that are no as far as was searched, and hang on something else of controllers.
     """
 
     group: TopicGroup
     contexts: Contexts | None
     audit: Audit | None
+    required: tuple[AuditQuestion, ...]
     refusal: str = ""
     upgrade: Upgrade | None = None
     hinges: tuple[Hinge, ...] = ()
 
-    def worst(self, required: Sequence[AuditQuestion]) -> AuditVerdict:
+    @property
+    def worst(self) -> AuditVerdict:
         """The worst of the required answers, today and on the way of an upgrade; undecided where nothing was asked."""
         if self.audit is None:
             return AuditVerdict.UNDECIDED
-        found = [self.audit.worst(required), *([AuditVerdict.UNDECIDED] if self.hinges else [])]
-        return worst_of(found if self.upgrade is None else [*found, self.upgrade.worst(required)])
+        found = [self.audit.worst(self.required), *([AuditVerdict.UNDECIDED] if self.hinges else [])]
+        return worst_of(found if self.upgrade is None else [*found, self.upgrade.worst(self.required)])
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every group."""
+    """What is asked of every group; `of_group` says what is required of one where that is not the same of all."""
 
     questions: tuple[AuditQuestion, ...]
     required: tuple[AuditQuestion, ...]
@@ -135,43 +138,50 @@ class Asked:
     cache: ResultCache | None = None
     on_decided: OnDecided = field(default=lambda done, total: None)
     upgrade_to: Release | None = None
+    of_group: Callable[[TopicGroup], tuple[Wanted, ...]] | None = None
+
+    def about(self, group: TopicGroup) -> Asked:
+        """What is asked of one group."""
+        if self.of_group is None:
+            return self
+        wanted = self.of_group(group)
+        required = tuple(asked for asked in AuditQuestion if asked in dict(wanted))
+        return replace(self, required=required, assumed=self.assumed.deciding(wanted), of_group=None)
 
 
 def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     """Every group's audit, the worst first; the only one's errors are raised, those of one of several are told beside it."""
     searches = Searches(asked.runner, asked.cache, asked.on_decided)
-    prepared: list[tuple[TopicGroup, Contexts | None, Auditor | None, str]] = []
+    prepared: list[tuple[TopicGroup, Asked, Contexts | None, Auditor | None, str]] = []
     for group in groups:
+        of_it = asked.about(group)
         if group.refusal:
-            prepared.append((group, None, None, group.refusal))
+            prepared.append((group, of_it, None, None, group.refusal))
             continue
         try:
             found = contexts(group.given, asked.version, asked.plane)
             if not found.is_named:  # Clients may be newer than the oldest brokers that are meant.
                 group = replace(group, given=replace(group.given, clients=found.first.release))
-            auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.runner, asked.cache,
+            auditor = Auditor(group.given, found.first.release, found.first.plane, of_it.assumed, asked.runner, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
-            _check(auditor, found, asked)
+            _check(auditor, found, of_it)
             if asked.upgrade_to is not None:
                 check_upgrade(found.first, asked.upgrade_to)
         except ConfigurationError as error:
             if len(groups) == 1:
                 raise
-            prepared.append((group, None, None, str(error)))
+            prepared.append((group, of_it, None, None, str(error)))
         else:
-            prepared.append((group, found, auditor, ""))
-    ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
-    searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
+            prepared.append((group, of_it, found, auditor, ""))
+    ready = [(auditor, of_it.required) for _, of_it, _, auditor, _ in prepared if auditor is not None]
+    searches.decide(task for auditor, required in ready for task in auditor.tasks(asked.questions, required))
     audited = []
-    for group, known, ready_one, refusal in prepared:
-        audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
-        way = None if audit is None else _upgrade(audit, asked, searches, group.given.coordinators)
-        hinges = () if audit is None else hinges_of(audit, group.given, asked.required, searches)
-        audited.append(Audited(group, known, audit, refusal, way, hinges))
-    required = asked.required
-    return sorted(
-        audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(required)), _badness(one, required))
-    )
+    for group, of_it, known, ready_one, refusal in prepared:
+        audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, of_it.required)
+        way = None if audit is None else _upgrade(audit, of_it, searches, group.given.coordinators)
+        hinges = () if audit is None else hinges_of(audit, group.given, of_it.required, searches)
+        audited.append(Audited(group, known, audit, of_it.required, refusal, way, hinges))
+    return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst), _badness(one)))
 
 
 def _upgrade(audit: Audit, asked: Asked, searches: Searches, kept: Sequence[SettingEntry]) -> Upgrade | None:
@@ -183,9 +193,9 @@ def _upgrade(audit: Audit, asked: Asked, searches: Searches, kept: Sequence[Sett
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
 
 
-def worst_of_groups(audited: Iterable[Audited], required: Sequence[AuditQuestion]) -> AuditVerdict:
+def worst_of_groups(audited: Iterable[Audited]) -> AuditVerdict:
     """What the exit code goes by: the worst of those that decide."""
-    return worst_of(one.worst(required) for one in audited if one.group.decides)
+    return worst_of(one.worst for one in audited if one.group.decides)
 
 
 def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
@@ -206,9 +216,9 @@ def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
                       "--kafka-version)") from None  # fmt: skip
 
 
-def _badness(one: Audited, required: Sequence[AuditQuestion]) -> tuple[int, int]:
+def _badness(one: Audited) -> tuple[int, int]:
     """How many cells that decide are a yes, and how many at all: the more, the earlier."""
     if one.audit is None:
         return 0, 0
     bad = [answer for answer in one.audit.answers if answer.worst is AuditVerdict.YES]
-    return -sum(answer.decides and answer.question.asked in required for answer in bad), -len(bad)
+    return -sum(answer.decides and answer.question.asked in one.required for answer in bad), -len(bad)

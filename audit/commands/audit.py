@@ -30,7 +30,7 @@ from acked.audit.commands.options import (
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
-from acked.audit.commands.summary import policy_view, print_summary
+from acked.audit.commands.summary import difference_lines, policy_view, print_summary
 from acked.audit.decision.gather import Recognised
 from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import AuditQuestion
@@ -41,7 +41,7 @@ from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.terminal import audit_markdown, policy_markdown, print_audit, print_policy
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
-from acked.audit.reports.view import AuditView, View, document_of
+from acked.audit.reports.view import AuditView, BaselineView, View, document_of
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
 from acked.base.version import __version__, source_address
@@ -145,7 +145,7 @@ def _audit(
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
         check_writable(path, what)
-    assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
+    assumptions = assumed.assumptions().deciding(wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     parts = cluster.read_each(files) if wanted.each else [("", cluster.read(files, clusters=clusters))]
     if not parts:
@@ -161,12 +161,12 @@ def _audit(
     cache = batch.cache(SHIPPED)
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
-                      cache, progress, wanted.target)  # fmt: skip
+                      cache, progress, wanted.target, None if policy is None else wanted.of_group)  # fmt: skip
         audited = audit_groups(groups, asked)
     absent = [name for _, part in parts for name in left_out(part, groups)]
     is_summary = output.form == "text" and not output.full and wanted.pages is None
-    view = _view(audited, required, absent, cache, is_told=not is_summary)
-    verdict = worst_of_groups(audited, required)
+    view = _view(audited, absent, cache, is_told=not is_summary)
+    verdict = worst_of_groups(audited)
     if policy is not None:
         judged = judge(policy, audited, date.today(), is_whole=not wanted.each and cluster.topic is None)
         view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
@@ -179,7 +179,7 @@ def _audit(
     if wanted.pages is not None:
         write_pages(audited, view, wanted.pages)
     if wanted.trace_out is not None:
-        write_trace(audited, required, wanted.trace_out)
+        write_trace(audited, wanted.trace_out)
     write_fixes(audited, wanted.fix)
     return CODES[verdict]
 
@@ -211,13 +211,11 @@ def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: 
     return [assume_replicas(group) for group in groups] if wanted.each else groups
 
 
-def _view(
-    audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None, is_told: bool
-) -> View:
+def _view(audited: list[Audited], left_out: list[str], cache: ResultCache | None, is_told: bool) -> View:
     """The audit of one group as it is, of several with their table; so is that of one which has a name, as with --each."""
     is_alone = len(audited) == 1 and not audited[0].group.unit
-    alone = view_of(audited[0], required, cache) if is_alone else None
-    return topics_view(audited, required, left_out, cache, is_told) if alone is None else alone
+    alone = view_of(audited[0], cache) if is_alone else None
+    return topics_view(audited, left_out, cache, is_told) if alone is None else alone
 
 
 def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int:
@@ -232,10 +230,19 @@ def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int
 
 
 def _show(view: View, output: Shown, out: Path | None, files: list[str]) -> None:
-    if output.form == "text" and view.baseline is None:
-        put_drawn(lambda console: _print(console, view, output.full), out, "audit")
+    if output.form == "text":
+        _show_text(view, output.full, out)
+        return
+    put_text(_render(view, output.form, files), out, "audit")
+    if out is not None and not output.quiet:  # So the log of a job says what is wrong, too.
+        _show_text(view, False, None)
+
+
+def _show_text(view: View, is_full: bool, out: Path | None) -> None:
+    if view.baseline is None:
+        put_drawn(lambda console: _print(console, view, is_full), out, "audit")
     else:
-        put_text(_render(view, output.form, files), out, "audit")
+        put_text(_since(view, view.baseline), out, "audit")
 
 
 def _print(console: Console, view: View, is_full: bool) -> None:
@@ -249,14 +256,16 @@ def _print(console: Console, view: View, is_full: bool) -> None:
         print_policy(console, view.policy)
 
 
+def _since(view: View, changed: BaselineView) -> str:
+    """What is other than in the earlier audit, the causes of what is worse, and what a policy says if that is red."""
+    lines = [*changed.notes, *difference_lines(view, changed.differences)]
+    if view.policy is not None and CODES[view.policy.verdict] is not ExitCode.HOLDS:
+        lines.append(view.policy.verdict_in_words)
+    return "".join(f"{harmless(line)}\n" for line in lines)
+
+
 def _render(view: View, form: str, files: list[str]) -> str:
     match form:
-        case "text":
-            assert view.baseline is not None
-            lines = [*view.baseline.notes, *(one.in_words for one in view.baseline.differences)]
-            if view.policy is not None and CODES[view.policy.verdict] is not ExitCode.HOLDS:
-                lines.append(view.policy.verdict_in_words)
-            return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
             text = audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
             return text + "".join(f"{line}\n" for line in policy_markdown(view.policy))

@@ -12,6 +12,7 @@ import click
 
 from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.policy import Cluster, Policy, read_policy
+from acked.audit.clusters.topics import TopicGroup
 from acked.audit.commands.live import ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
 from acked.audit.decision.faults import Faults, read_faults
@@ -79,17 +80,16 @@ class Wanted:
         return _questions(self.ask, "--ask")
 
     @cached_property
-    def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
+    def decisive(self) -> tuple[tuple[AuditQuestion, Faults], ...]:
         """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
-        found: dict[AuditQuestion, list[Faults]] = {}
-        for asked, under in () if self.by_policy is None else self.by_policy.every:
-            found.setdefault(asked, []).append(under)
-        for part in self.require.split(","):
-            name, separator, faults = part.partition("=")
-            if separator:
-                for asked in _questions(name, "--require"):
-                    found.setdefault(asked, []).append(read_faults(faults.replace("+", ",")))
-        return tuple((asked, tuple(dict.fromkeys(faults))) for asked, faults in found.items())
+        parts = [part.partition("=") for part in self.require.split(",")]
+        return tuple((asked, read_faults(faults.replace("+", ","))) for name, separator, faults in parts if separator
+                     for asked in _questions(name, "--require"))  # fmt: skip
+
+    def of_group(self, group: TopicGroup) -> tuple[tuple[AuditQuestion, Faults], ...]:
+        """What the policy requires of the topics of a group."""
+        assert self.by_policy is not None
+        return self.by_policy.answers_for_all(group.topics, group.unit)
 
     @cached_property
     def required(self) -> tuple[AuditQuestion, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.commands.patch import make_patches, write_patches
-from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.pages import audit_page, link_pages, story_pages, worst_counterexample
 from acked.audit.reports.view import View
 from acked.base.errors import ConfigurationError
@@ -26,9 +25,9 @@ def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
     write_text(folder / "index.html", audit_page(link_pages(view, pages), date.today()), "page")
 
 
-def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
+def write_trace(audited: list[Audited], path: Path) -> None:
     """Writes the trace of the first required yes, or says on stderr why there is none."""
-    found = worst_counterexample(audited, required)
+    found = worst_counterexample(audited)
     if found is not None:
         TraceFile(path).write(found)
     say(f"the trace is in {path}" if found is not None else "no required answer is a yes, so no trace was written")

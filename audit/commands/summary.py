@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from acked.audit.clusters.policy import JudgedTopics, Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.baseline import unknown_brokers
-from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
+from acked.audit.reports.baseline import names_in_baseline, unknown_brokers
+from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs, style_and_sign
 from acked.audit.reports.terminal import decided_by, head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
     AcceptedView,
     AnswerView,
     AuditView,
+    DifferenceView,
     GroupView,
     PolicyLineView,
     PolicyView,
@@ -54,6 +55,7 @@ class _Point:
     text: str
     verdict: AuditVerdict
     below: tuple[str, ...] = ()
+    is_slip: bool = False
 
 
 def print_summary(console: Console, view: View) -> None:
@@ -105,16 +107,20 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
             print_groups(console, groups_table(view, rows))
             if len(view.groups) > rows:
                 left = view.groups[rows:]
-                _put(console, f"and {plural(len(left), 'group')} more, {_counted(left)}", "dim", "  ")
+                _put(console, f"and {plural(len(left), 'group')} more: {_counted(left)}", "dim", "  ")
     if count:
         put(console, [])
     for point in points[:count]:
-        _put(console, point.text, STYLES[point.verdict], f"{sign[point.verdict]} ")
+        _put(console, point.text, *style_and_sign(console, point.verdict, point.is_slip))
         for line in point.below:
             _put(console, line, "", "    ")
     if len(points) > count:
-        _put(console, f"and {len(points) - count} more like these", "dim")
+        _put(console, f"and {len(points) - count} more that --full tells", "dim")
     put(console, [])
+    compared = [group for group in view.groups if not group.decides] if isinstance(view, TopicsView) else []
+    if compared:
+        told = f"{plural(len(compared), 'group')} with acks={compared[0].acks} {'is' if len(compared) == 1 else 'are'}"
+        _put(console, f"{told} for comparison: no producer was named", "dim")
     for line in decided_by(audit for _, audit in audits_of(view)):
         _put(console, line, "dim")
     _put(console, f"{_remarks(view)}{_FULL}", "dim")
@@ -130,9 +136,10 @@ def _put(console: Console, text: str, style: str = "", first: str = "") -> None:
 
 
 def _counted(groups: Sequence[GroupView]) -> str:
-    """`2 yes, 1 undecided`."""
-    found = Counter(group.verdict for group in groups if group.decides)
-    return ", ".join(f"{found[verdict]} {verdict.value}" for verdict in AuditVerdict if found[verdict]) or "for comparison"
+    """`2 yes, 1 undecided, 4 for comparison`."""
+    found = Counter(group.verdict.value if group.decides else "for comparison" for group in groups)
+    told = [*(verdict.value for verdict in AuditVerdict), "for comparison"]
+    return ", ".join(f"{found[what]} {what}" for what in told if found[what])
 
 
 def _remarks(view: View) -> str:
@@ -149,7 +156,8 @@ def _remarks(view: View) -> str:
 def _points(view: View) -> Iterator[_Point]:
     """What is not a no: of the settings of one group, or of every group that decides, the worst first."""
     if view.policy is not None:
-        yield from (_Point(line.in_words, line.verdict, tuple(_below_line(view, line))) for line in view.policy.lines)
+        for line in view.policy.lines:
+            yield _Point(line.in_words, line.verdict, tuple(_below_line(view, line)), line.is_slip)
         return
     if isinstance(view, AuditView):
         yield from _of_audit(view, "")
@@ -165,6 +173,19 @@ def _points(view: View) -> Iterator[_Point]:
             yield _Point(f"{name}not asked: {group.refusal}", AuditVerdict.UNDECIDED)
         else:
             yield from _of_audit(group.audit, name)
+
+
+def difference_lines(view: View, differences: Sequence[DifferenceView]) -> Iterator[str]:
+    """What is other than in an earlier audit, with cause and change of what is worse, each told once."""
+    told: set[tuple[str, ...]] = set()
+    for one in differences:
+        yield one.in_words
+        below = next((tuple(_below(audit, answer)) for group, audit in audits_of(view)
+                      if one.is_worse and one.topic in names_in_baseline(group, audit) for answer in audit.answers
+                      if (answer.question, answer.faults.name) == (one.question, one.faults)), ())  # fmt: skip
+        if below not in told:
+            yield from (f"    {line}" for line in below)
+        told.add(below)
 
 
 def _below_line(view: View, line: PolicyLineView) -> Iterator[str]:
@@ -200,5 +221,6 @@ def _below(audit: AuditView, answer: AnswerView) -> Iterator[str]:
         yield f"cause: {'; '.join(cause.in_words for cause in answer.causes)}"
     if audit.recommended is not None:
         yield f"change: {audit.recommended.in_words}"
+        yield from (f"cost: {cost}" for cost in audit.recommended.costs)
     elif answer.remedy is not None:
         yield f"change: {answer.remedy.in_words}"

@@ -6,7 +6,7 @@ The questions, under what they are asked, and what of a configuration a search t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import cache
 
@@ -41,6 +41,10 @@ class AuditQuestion(Enum):
     REORDERING = "reordering"
     VANISHING = "vanishing"
     WRITES = "writes"
+
+
+Wanted = tuple[AuditQuestion, Faults]
+"""A question, and the faults under which its answer counts."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,13 @@ class Assumptions:
     is_thorough: bool = False
     max_states: int = MAX_STATES
     max_states_besides: int = MAX_STATES_BESIDES
+
+    def deciding(self, wanted: Iterable[Wanted]) -> Assumptions:
+        """The same, and of the questions that are wanted the answers under these faults decide."""
+        found: dict[AuditQuestion, dict[Faults, None]] = {}
+        for asked, faults in wanted:
+            found.setdefault(asked, {})[faults] = None
+        return replace(self, decisive=tuple((asked, tuple(under)) for asked, under in found.items()))
 
     def under(self, asked: AuditQuestion) -> tuple[Faults, ...]:
         """The faults under which a question decides."""

@@ -117,13 +117,18 @@ def counts_beside(view: View, group: GroupView | None, question: AuditQuestion, 
     """Whether the exit code counts a required answer: of those beside an earlier audit only what got worse."""
     if view.baseline is None or view.policy is not None:
         return True
-    topics = group.topics if group is not None else view.topics if isinstance(view, AuditView) else ()
-    unit = f"{group.unit}: " if group is not None and group.unit else ""
-    names = {f"{unit}{topic}" for topic in topics or ("",)}
+    names = names_in_baseline(group, view if isinstance(view, AuditView) else None)
     return any(
         one.is_worse and one.topic in names and one.question is question and one.faults == faults
         for one in view.baseline.differences
     )
+
+
+def names_in_baseline(group: GroupView | None, audit: AuditView | None) -> frozenset[str]:
+    """The names that cells have for the topics of a group; empty for settings that name none."""
+    topics = group.topics if group is not None else () if audit is None else audit.topics
+    unit = f"{group.unit}: " if group is not None and group.unit else ""
+    return frozenset(f"{unit}{topic}" for topic in topics or ("",))
 
 
 def unknown_brokers(view: TopicsView) -> tuple[str, ...]:

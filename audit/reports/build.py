@@ -69,9 +69,7 @@ _NO = {
 """What the answers yes and no to a question say."""
 
 
-def view_of(
-    one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None = None, is_told: bool = True
-) -> AuditView | None:
+def view_of(one: Audited, cache: ResultCache | None = None, is_told: bool = True) -> AuditView | None:
     """The audit of a group of topics, with what hangs on controllers and on the way of an upgrade; None if it was not asked.
 
     What happens in a run is told once and kept in the cache; unless `is_told`, of a summary, it is left out.
@@ -79,8 +77,8 @@ def view_of(
     if one.audit is None or one.contexts is None:
         return None
     tell: Tell = partial(told, cache) if is_told else lambda answer: None
-    found = _audit_view(one.audit, required, one.contexts, tell, one.group.topics)
-    return verdict_with(apply_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
+    found = _audit_view(one.audit, one.required, one.contexts, tell, one.group.topics)
+    return verdict_with(apply_hinges(replace(found, upgrade=one.upgrade), one.hinges), one.required)
 
 
 def _audit_view(

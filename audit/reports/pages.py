@@ -9,7 +9,7 @@ from typing import Any
 
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of, policy_markdown
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
@@ -88,10 +88,10 @@ _MEMORY = 1 << 30
 """Bytes of states for that."""
 
 
-def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQuestion]) -> Counterexample | None:
+def worst_counterexample(audited: Sequence[Audited]) -> Counterexample | None:
     """The first required yes, of the worst group; where that is so only in another release, its run there."""
     for one in audited:
-        for asked in required if one.audit is not None and one.group.decides else ():
+        for asked in one.required if one.audit is not None and one.group.decides else ():
             assert one.audit is not None
             for answer in one.audit.all_of(asked):
                 for found in (answer, *answer.elsewhere):

@@ -58,6 +58,11 @@ def signs(console: Console) -> Mapping[AuditVerdict, str]:
     return {AuditVerdict.YES: glyphs.bad, AuditVerdict.NO: glyphs.good, AuditVerdict.UNDECIDED: glyphs.open}
 
 
+def style_and_sign(console: Console, verdict: AuditVerdict, is_slip: bool) -> tuple[str, str]:
+    """How something is told that a policy says; what it requires of no topic is a slip, and nothing good."""
+    return ("yellow", "- ") if is_slip else (STYLES[verdict], f"{signs(console)[verdict]} ")
+
+
 def sentence(text: str) -> str:
     """With a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

@@ -9,7 +9,17 @@ from itertools import groupby
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
+from acked.audit.reports.telling import (
+    LEVELS,
+    MARKS,
+    SHORT,
+    STYLES,
+    print_story,
+    sentence,
+    signs,
+    story_markdown,
+    style_and_sign,
+)
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, DecidedBy, FindingView, PolicyView, View, verdict_view
@@ -294,7 +304,7 @@ def print_policy(console: Console, view: PolicyView) -> None:
     """Every line of it, and its verdict."""
     sign = signs(console)
     for line in view.lines:
-        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
+        put_paragraph(console, line.in_words, *style_and_sign(console, line.verdict, line.is_slip), "  ")
     put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
 
 
@@ -305,5 +315,5 @@ def policy_markdown(view: PolicyView | None) -> list[str]:
     """A section with a line for each thing that is required or accepted and not a no."""
     if view is None or not view.lines:
         return []
-    lines = (f"- **{_WORDS[line.verdict]}** {md_text(line.in_words)}." for line in view.lines)
+    lines = (f"- **{'a slip' if line.is_slip else _WORDS[line.verdict]}** {md_text(line.in_words)}." for line in view.lines)
     return ["", f"## Policy: {md_text(view.file)}", "", *lines]

@@ -37,18 +37,18 @@ _NAMED = 3
 """Topics that the table names; the document has them all."""
 
 def topics_view(
-    audited: Sequence[Audited], required: Sequence[AuditQuestion], left_out: Sequence[str], cache: ResultCache | None = None,
-    is_told: bool = True,
-) -> TopicsView:  # fmt: skip
+    audited: Sequence[Audited], left_out: Sequence[str], cache: ResultCache | None = None, is_told: bool = True
+) -> TopicsView:
     """All groups, the worst first, each with its own audit."""
-    views = [view_of(one, required, cache, is_told) for one in audited]
-    groups = tuple(_group(at, one, view, required) for at, (one, view) in enumerate(zip(audited, views, strict=True), 1))
-    verdict = worst_of_groups(audited, required)
+    views = [view_of(one, cache, is_told) for one in audited]
+    groups = tuple(_group(at, one, view) for at, (one, view) in enumerate(zip(audited, views, strict=True), 1))
+    required = [asked for asked in AuditQuestion if any(asked in one.required for one in audited)]
+    verdict = worst_of_groups(audited)
     words = _verdict_in_words(groups, verdict)
     return TopicsView(TOPICS_FORMAT, tuple(required), verdict, words, groups, tuple(left_out))
 
 
-def _group(number: int, one: Audited, audit: AuditView | None, required: Sequence[AuditQuestion]) -> GroupView:
+def _group(number: int, one: Audited, audit: AuditView | None) -> GroupView:
     group = one.group
     values = None if one.audit is None else one.audit.configuration.values
     return GroupView(
@@ -60,7 +60,7 @@ def _group(number: int, one: Audited, audit: AuditView | None, required: Sequenc
         replicas=None if values is None else values[REPLICATION_FACTOR].number,
         min_insync_replicas=None if values is None else values[keys.MIN_ISR].number,
         acks=None if values is None else values[keys.ACKS].value,
-        verdict=one.worst(required),
+        verdict=one.worst,
         refusal=one.refusal or None,
         audit=audit,
         unit=group.unit or None,

@@ -318,6 +318,11 @@ class PolicyLineView:
     accepted: AcceptedView | None = field(default=None, metadata=_ONLY_IF_ANY)
     line: int | None = field(default=None, metadata=_ONLY_IF_ANY)
 
+    @property
+    def is_slip(self) -> bool:
+        """Whether it is about no topic, as what was misspelt."""
+        return self.line is not None
+
 
 @dataclass(frozen=True)
 class PolicyView:

@@ -63,7 +63,7 @@ _rolls = collects(
                 help="How it goes down: by a controlled shutdown, by SIGKILL, or as may be."),
     accepts_settings=option("--accept-settings", is_flag=True,
                             help="Do not count what a topic's settings bring even while all its replicas are in sync: RF 1, "
-                            "or min.insync.replicas as large as RF."),
+                            "RF 2, or min.insync.replicas as large as RF."),
     plan=option("--plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                 help="Ask as if the moves of this reassignment (kafka-reassign-partitions) had begun."),
     quorum=option("--quorum", metavar="FILE",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from acked.reports.console import Console, put_paragraph
 from acked.reports.units import plural
@@ -33,7 +34,7 @@ def print_answer(console: Console, answered: Answered, is_full: bool) -> None:
         put_paragraph(console, text, _STYLE[verdict])
     if hidden := len(worth) - len(shown):
         put_paragraph(console, f"… and {plural(hidden, 'broker')} more, with less in the way (--full)")
-    for line in [*_story(answered, is_full), *answered.notes, *_order(answered)]:
+    for line in [*_story(answered, is_full), *answered.notes, *_by_settings(answered), *_order(answered)]:
         put_paragraph(console, line)
     put_paragraph(console, verdict_line(answered), _STYLE[answered.verdict])
 
@@ -69,10 +70,12 @@ def _summary(cases: Sequence[Case], answered: Answered) -> Iterator[str]:
     if refusing:
         yield f"{_count(refusing)} would refuse writes, too few in sync for min.insync.replicas"
     losing = sorted((case for case in cases if wish.loss and case.worst is not None), key=lambda case: case.rank)
-    if losing:
-        alike = [case for case in losing if case.rank == losing[0].rank]
-        some = "" if len(alike) == len(losing) else f", {_count(alike)}"
-        yield f"{_count(losing)} would lose acknowledged records{some} {losing[0].takes}{_only(losing[0], answered)}"
+    alike = [list(group) for _, group in groupby(losing, lambda case: case.rank)]
+    if len(alike) == 1:
+        yield f"{_count(losing)} would lose acknowledged records {losing[0].takes}{_only(losing[0], answered)}"
+    elif alike:
+        each = [f"{_count(group)} {group[0].takes}{_only(group[0], answered)}" for group in alike]
+        yield f"acknowledged records would be lost of {', of '.join(each)}"
     open_ = [case for case in cases if case.open_]
     if open_:
         yield f"{_count(open_)} not decided: {open_[0].open_}"
@@ -119,6 +122,13 @@ def _story(answered: Answered, is_full: bool) -> Iterator[str]:
         yield f"  {at}. {step}"
     if len(kept) < len(steps):
         yield f"  … {plural(len(steps) - len(kept), 'step')} more (--full)"
+
+
+def _by_settings(answered: Answered) -> Iterator[str]:
+    """What to do about partitions that never bear a restart, where they are in the way."""
+    counted = (case for one in answered.answers for case in one.cases if case.counts(answered.wish) is Verdict.MAY_NOT)
+    if any(case.refuses_by_settings or case.loss_by_settings for case in counted):
+        yield "No waiting mends what is so by settings alone: --accept-settings leaves it out; acked audit says what mends."
 
 
 def _order(answered: Answered) -> Iterator[str]:

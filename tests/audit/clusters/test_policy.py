@@ -16,7 +16,7 @@ from acked.audit.clusters.policy import Judgement, Policy, judge, policy_schema,
 from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.faults import read_faults
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
@@ -152,14 +152,14 @@ def test_what_was_not_asked_is_undecided_and_what_is_accepted_for_nothing_is_sai
     undecided = of_some(read, audited("orders", acks="all"), date(2027, 1, 1))
     assert undecided.verdict is AuditVerdict.UNDECIDED
     assert words(undecided) == ["orders: duplicates (clean) is undecided"]
-    refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, "it may not be read")]
+    refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, (), "it may not be read")]
     assert of_some(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
 
 
 def test_a_broker_that_is_down_is_undecided_only_for_topics_that_no_other_broker_answers_for(tmp_path: Path) -> None:
     read = policy(tmp_path)
     reason = "the settings of broker 2 are not known: it does not run"
-    down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, reason)
+    down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, (), reason)
     assert of_some(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
     assert of_some(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
 
@@ -168,7 +168,7 @@ def test_what_is_required_of_topics_that_are_not_there_is_said_where_all_are_kno
     read = policy(tmp_path)
 
     def told(*topics: str, unit: str = "", is_whole: bool = True) -> list[tuple[str, int | None, AuditVerdict]]:
-        found = [Audited(TopicGroup(topics, gather([]), unit=unit, refusal="unread"), None, None, "unread")]
+        found = [Audited(TopicGroup(topics, gather([]), unit=unit, refusal="unread"), None, None, (), "unread")]
         lines = judge(read, found, date(2027, 1, 1), is_whole).lines
         return [(line.in_words, line.judged.line, line.judged.verdict) for line in lines if not line.topics]
 
@@ -179,7 +179,8 @@ def test_what_is_required_of_topics_that_are_not_there_is_said_where_all_are_kno
         (f"no topic is called orders*, {end}", 1, AuditVerdict.NO), (f"no topic of eu is called *, {end}", 5, AuditVerdict.NO)
     ]  # fmt: skip
     assert told("paymnets", unit="us", is_whole=False) == []
-    assert told("", unit="eu") == []  # Settings of every topic: nobody knows what they are called.
+    unnamed = "no topic is named here, so what is required of payments and orders* is not asked"
+    assert told("", unit="eu") == [(unnamed, 1, AuditVerdict.NO)]  # Settings of every topic: `*` is about them, too.
 
 
 @pytest.mark.slow
@@ -188,8 +189,8 @@ def test_settings_that_were_read_and_cannot_be_asked_about_are_undecided_whateve
     [other] = audited("clicks", acks="all", unit="eu")
     group = replace(other.group, brokers=("2",))
     lacking = "the settings of broker 2 are not known: it does not run"
-    down = Audited(replace(group, refusal=lacking), None, None, lacking)
-    refused = Audited(group, None, None, "one file says 3.5 and another 3.6")
+    down = Audited(replace(group, refusal=lacking), None, None, (), lacking)
+    refused = Audited(group, None, None, (), "one file says 3.5 and another 3.6")
     assert of_some(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
     assert of_some(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
 
@@ -209,3 +210,16 @@ def test_what_is_lost_on_the_way_of_an_upgrade_is_not_kept(tmp_path: Path) -> No
 def test_the_schema_that_ships_is_the_one_of_the_table() -> None:
     shipped = json.loads((DATA.parents[1] / "docs" / "acked.schema.json").read_text("utf-8"))
     assert shipped == policy_schema()
+
+
+def test_of_a_group_only_what_is_required_of_its_topics_decides(tmp_path: Path) -> None:
+    path = tmp_path / "acked.toml"
+    path.write_text('[[require]]\ntopics = ["pay*"]\nanswers = ["loss=one-lossy", "duplicates=clean"]\n', "utf-8")
+    read = read_policy(path)
+    asked = Asked(tuple(AuditQuestion), (), BY_DEFAULT, of_group=lambda group: read.answers_for_all(group.topics, group.unit))
+    loss, duplicates = AuditQuestion.LOSS, AuditQuestion.DUPLICATES
+    groups = (TopicGroup(names, gather([])) for names in (("clicks",), ("pay-1",), ("clicks", "pay-1")))
+    clicks, pay, both = map(asked.about, groups)
+    assert (clicks.required, pay.required, both.required) == ((loss,), (loss, duplicates), (loss, duplicates))
+    by_default, lossy = BY_DEFAULT.under(loss), read_faults("one-lossy")
+    assert [one.assumed.under(loss) for one in (clicks, pay, both)] == [by_default, (lossy,), (*by_default, lossy)]

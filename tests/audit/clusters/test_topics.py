@@ -95,10 +95,10 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     required = (AuditQuestion.LOSS,)
     asked = Asked(required, required, Assumptions(), False, "4.1", runner=KEPT)
     audited = audit_groups(groups, asked)
-    found = {one.group.topics[0]: one.worst(required) for one in audited}
+    found = {one.group.topics[0]: one.worst for one in audited}
     assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}
-    assert worst_of_groups(audited, required) is AuditVerdict.UNDECIDED
-    view = topics_view(audited, required, ["__consumer_offsets"])
+    assert worst_of_groups(audited) is AuditVerdict.UNDECIDED
+    view = topics_view(audited, ["__consumer_offsets"])
     assert view.verdict_in_words.startswith("UNDECIDED: 1 group of topics (1; 1 topic)")
     assert [row[0].text for row in groups_table(view).rows] == ["1. huge", "2. orders, payments", "3. logs"]
     text = topics_markdown(view)
@@ -116,7 +116,7 @@ def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_
     asked = Asked(questions, required, Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),)), False, "4.1", runner=KEPT)
     audited = audit_groups(groups_of(recognise(known)), asked)
     assert [one.group.topics for one in audited] == [("payments",), ("logs",), ("huge",)]
-    assert topics_view(audited, required, []).verdict_in_words == (
+    assert topics_view(audited, []).verdict_in_words == (
         "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
         "2: acknowledged records can be lost (faults: one-machine); undecided besides: 1 topic"
     )
@@ -138,8 +138,8 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     one = audited()
     (hinge,) = one.hinges
     assert (hinge.answer.question.asked, hinge.answer.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
-    assert one.worst(required) is AuditVerdict.UNDECIDED
-    view = topics_view([one], required, [])
+    assert one.worst is AuditVerdict.UNDECIDED
+    view = topics_view([one], [])
     assert view.verdict is AuditVerdict.UNDECIDED
     assert "hangs on the controllers' unclean.leader.election.enable" in view.verdict_in_words
     red = {cell.tag for cell in ET.fromstring(audit_junit(view)).iter() if cell.tag in ("failure", "error")}
@@ -149,7 +149,7 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     assert AuditVerdict.UNDECIDED in cells_of(view).values()
     said = "broker 1 (dynamic for all brokers)"
     of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
-    assert audited(of_all).worst(required) is AuditVerdict.NO
+    assert audited(of_all).worst is AuditVerdict.NO
 
 
 UNCLEAN = "unclean.leader.election.enable"
@@ -214,9 +214,9 @@ def test_to_2_1_a_no_about_loss_hangs_on_controllers_that_fail_over_and_from_2_2
 
     one = audited("2.1")
     assert {hinge.answer.reply for hinge in one.hinges} == {AuditVerdict.NO}
-    assert one.worst(required) is AuditVerdict.UNDECIDED
-    view = topics_view([one], required, [])
+    assert one.worst is AuditVerdict.UNDECIDED
+    view = topics_view([one], [])
     assert view.verdict is AuditVerdict.UNDECIDED
     assert "hangs on controllers that never fail over: to 2.1 a broker that has restarted" in view.verdict_in_words
     later = audited("2.2")
-    assert (later.hinges, later.worst(required)) == ((), AuditVerdict.NO)
+    assert (later.hinges, later.worst) == ((), AuditVerdict.NO)

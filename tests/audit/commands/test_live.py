@@ -232,7 +232,7 @@ def test_whether_leaders_are_eligible_is_not_assumed_of_a_cluster_that_does_not_
     with pytest.raises(ConfigurationError, match=r"say it with --set eligible\.leader\.replicas\.version=0"):
         audit_groups(groups, Asked(required, required, Assumptions(), version="4.1"))
     (unasked,) = audit_groups([*groups, *groups], Asked(required, required, Assumptions(), version="4.1"))[:1]
-    assert unasked.worst(required) is AuditVerdict.UNDECIDED
+    assert unasked.worst is AuditVerdict.UNDECIDED
 
 
 def test_a_topic_that_there_is_not_and_an_address_that_is_none_are_refused(admin: type[FakeAdmin]) -> None:

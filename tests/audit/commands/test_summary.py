@@ -76,7 +76,7 @@ def test_the_worst_is_told_first_with_its_cause_and_what_is_left_out_is_counted(
     assert any("lost (clean): yes" in line for line in shown)
     assert any("cause: min.insync.replicas=1 (server.properties:4)" in line for line in shown)
     assert any(line.startswith("  and ") and "groups more" in line and "undecided" in line for line in shown)
-    assert any("more like these" in line for line in shown)
+    assert any("more that --full tells" in line for line in shown)
     assert any("--full" in line for line in shown)
 
 

@@ -15,7 +15,7 @@ from acked.audit.clusters.policy import judge, read_policy
 from acked.audit.clusters.several import Audited
 from acked.audit.commands.audit import audit as command
 from acked.audit.commands.summary import policy_view
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
@@ -52,7 +52,7 @@ def judged(folder: Path, day: date, items: list[Audited]) -> TopicsView:
     path = folder / "acked.toml"
     path.write_text(POLICY, "utf-8")
     policy = read_policy(path)
-    view = topics_view(items, (AuditQuestion.LOSS,), [], None)
+    view = topics_view(items, [], None)
     return replace(view, policy=policy_view("acked.toml", judge(policy, items, day)))
 
 
