@@ -23,6 +23,7 @@ from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
 from acked.reports.tables import listing
 from acked.reports.tables.listing import guard_labels
+from acked.roll.questions.protocol import roll
 from tests.places import SPECS
 
 
@@ -49,12 +50,17 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
+SHIPPED = (*PROTOCOLS.values(), roll)
+"""Protocols that tests do not change."""
+
+
 @contextmanager
 def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
-    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each
-    protocol under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
+    So do those that are given tracings by a search, a command or a test, which would trace the same once more. They are
+    those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each protocol
+    under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -64,7 +70,7 @@ def traced_once(common: Tracings) -> Iterator[None]:
         drop: Iterable[tuple[str, str]] = (),
         tracings: Tracings | None = None,
     ) -> Instance:
-        is_shared = tracings is None and current_thread() is here and PROTOCOLS.get(self.name) is self
+        is_shared = current_thread() is here and any(self is shipped for shipped in SHIPPED)
         return instantiate(self, constants, drop, common if is_shared else tracings)
 
     with pytest.MonkeyPatch.context() as patch, read_once():
