@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import current_thread
@@ -24,6 +24,7 @@ from acked.model.language.tracings import Tracings
 from acked.reports.tables import listing
 from acked.reports.tables.listing import guard_labels
 from acked.roll.questions.protocol import roll
+from tests.kept import KEYS, lend
 from tests.places import SPECS
 
 
@@ -43,11 +44,23 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @contextmanager
 def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache for what is worth nothing to other tests and to later runs, such as kernels of random protocols."""
-    place = factory.mktemp("cache")
+    """A cache for what is worth nothing to other tests and to later runs, such as kernels of random protocols.
+
+    Loops, which are the same for all questions of as many words, are those of the session.
+    """
+    common, place = made_once(factory, "cache", lend), factory.mktemp("cache")
+    _share_loops(common, place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
+        patch.setenv("XDG_STATE_HOME", str(KEYS))  # Else what is shared is sealed by somebody else.
         yield place
+    _share_loops(place, common)
+
+
+def _share_loops(source: Path, target: Path) -> None:
+    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o")):
+        with suppress(FileExistsError):
+            (target / path.name).hardlink_to(path)
 
 
 SHIPPED = (*PROTOCOLS.values(), roll)
