@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Space:
-    """What is seen of every reachable state, the first one's first; and the steps from each: where to, and what they write."""
+    """What is seen of every reachable state, the first one's first; and the steps from each: where to, what it writes."""
 
     seen: list[Seen]
     steps: list[list[tuple[int, Any]]]
