@@ -9,6 +9,7 @@ the streams of the caller, who hears its number, and its exit code when it ends.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -111,6 +112,24 @@ class Forked:
                 pass  # It has ended, and nobody has asked for its code yet.
 
 
+class Ending:
+    """The end of this process, last of all that it does then: what it shares with its server is not taken apart, object by
+    object, which takes four times as long as `acked --version`."""
+
+    def __init__(self) -> None:
+        self.code = 1  # of whoever ends by an exception
+        atexit.register(self._leave)  # What is registered first is called last.
+
+    def _leave(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                if not stream.closed:
+                    stream.flush()
+            except OSError:
+                self.code = 120  # As Python says it.
+        os._exit(self.code)
+
+
 def seconds_of(pid: int) -> float | None:
     """What a process has taken of the processor so far, by Linux's account; None elsewhere."""
     try:
@@ -191,14 +210,17 @@ def answer(call: socket.socket, taken: Path) -> None:
 
 def main(folder: Path) -> int:
     """Serves; in what was forked, the exit code of the command, or of who answers tasks."""
+    ending = Ending()
     serve(folder)
     processes = import_module("acked.base.processes")
     if sys.argv[0] == WORKER:
         sys.path[:] = sys.argv[1:]
         processes.serve()
-        return 0
-    processes.subprocess = forks_workers(lambda: folder)  # type: ignore[attr-defined]
-    return int(import_module("acked.__main__").main())
+        ending.code = 0
+    else:
+        processes.subprocess = forks_workers(lambda: folder)  # type: ignore[attr-defined]
+        ending.code = int(import_module("acked.__main__").main())
+    return ending.code
 
 
 if __name__ == "__main__":

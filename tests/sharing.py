@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import current_thread
@@ -23,6 +23,8 @@ from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
 from acked.reports.tables import listing
 from acked.reports.tables.listing import guard_labels
+from acked.roll.questions.protocol import roll
+from tests.kept import KEYS, lend
 from tests.places import SPECS
 
 
@@ -42,19 +44,36 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @contextmanager
 def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache for what is worth nothing to other tests and to later runs, such as kernels of random protocols."""
-    place = factory.mktemp("cache")
+    """A cache for what is worth nothing to other tests and to later runs, such as kernels of random protocols.
+
+    Loops, which are the same for all questions of as many words, are those of the session.
+    """
+    common, place = made_once(factory, "cache", lend), factory.mktemp("cache")
+    _share_loops(common, place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
+        patch.setenv("XDG_STATE_HOME", str(KEYS))  # Else what is shared is sealed by somebody else.
         yield place
+    _share_loops(place, common)
+
+
+def _share_loops(source: Path, target: Path) -> None:
+    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o")):
+        with suppress(FileExistsError):
+            (target / path.name).hardlink_to(path)
+
+
+SHIPPED = (*PROTOCOLS.values(), roll)
+"""Protocols that tests do not change."""
 
 
 @contextmanager
 def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
-    They are those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each
-    protocol under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
+    So do those that are given tracings by a search, a command or a test, which would trace the same once more. They are
+    those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each protocol
+    under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -64,7 +83,7 @@ def traced_once(common: Tracings) -> Iterator[None]:
         drop: Iterable[tuple[str, str]] = (),
         tracings: Tracings | None = None,
     ) -> Instance:
-        is_shared = tracings is None and current_thread() is here and PROTOCOLS.get(self.name) is self
+        is_shared = current_thread() is here and any(self is shipped for shipped in SHIPPED)
         return instantiate(self, constants, drop, common if is_shared else tracings)
 
     with pytest.MonkeyPatch.context() as patch, read_once():

@@ -21,7 +21,7 @@ from acked.model.coordinator import settings as coordinator
 from acked.model.delivery import settings as delivery
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
-from acked.model.language.storage.layout import Schema
+from acked.model.language.storage.composites import StructDomain
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import planes_of, rules_of
 from acked.model.share import settings as share
@@ -183,8 +183,9 @@ def _shape(hunted: HuntedRelease, faults: Mapping[str, int]) -> object:
     try:
         bound = protocol.bind({**_LEAST_SIZES, **hunted.profile(protocol), **faults})
         protocol.settle({name: value for name, value in faults.items() if value}, bound, hunted.plane)
-        leaves = Schema(protocol.state, bound).leaves
-        return tuple(leaf.cardinality for leaf in leaves), tuple(item.name for item in protocol.actions_under(bound))
+        # What a layout says besides takes three times as long, of hundreds of sets of faults.
+        fields = tuple(domain.cardinality(bound) for _, domain in StructDomain(protocol.state).leaves((), bound))
+        return fields, tuple(item.name for item in protocol.actions_under(bound))
     except ModelError:
         return None
 

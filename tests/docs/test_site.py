@@ -33,10 +33,8 @@ BUILT = {
 BUILD = """
 import logging
 import sys
-from functools import cache
-from acked.checker.spec import spec
-spec.parse_spec = cache(spec.parse_spec)  # Each of several parts reads all specs.
 from tests.docs.unsearched import pinned
+from tests.sharing import read_once
 from tools.parts import checked, gallery
 gallery.told = pinned
 checked.is_chosen = set(sys.argv[3:]).__contains__
@@ -45,7 +43,8 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import MkDocsException
 logging.basicConfig(level=logging.WARNING)
 try:
-    build(load_config("mkdocs.yml", docs_dir=sys.argv[1], site_dir=sys.argv[2], strict=True))
+    with read_once():  # Each of several parts reads all specs.
+        build(load_config("mkdocs.yml", docs_dir=sys.argv[1], site_dir=sys.argv[2], strict=True))
 except MkDocsException as error:
     sys.exit(f"{error}")
 """

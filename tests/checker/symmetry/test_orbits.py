@@ -36,6 +36,7 @@ from acked.model.language.values import Id, Int
 from tests.oracle import Space, TooLarge
 from tests.places import SPECS
 from tests.random_protocols import Node, Plan, plans, protocol_of, question_of
+from tests.sharing import own_cache
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 MEMORY = 1 << 28
@@ -44,8 +45,7 @@ MEMORY = 1 << 28
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Kernels of random protocols are worth nothing to later runs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+    with own_cache(tmp_path_factory):
         yield
 
 
