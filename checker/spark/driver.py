@@ -35,6 +35,7 @@ from acked.checker.spark.part import load_code
 from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.task import TaskPlan
 from acked.checker.spark.trace import WalkBack
+from acked.checker.store.dealing import steady_masks
 from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
@@ -144,9 +145,16 @@ class SparkSearch:
         self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
         self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
+        if self.stored.commits:
+            self.stored.agree_on_layout(self._codec)
+
+    def _begin(self) -> None:
+        """Decides how states are dealt, and stores the first level."""
+        if self.stored.layout is None and self.workers > 1:
+            kernel = load_code(self._code)
+            self._codec.deal_by(steady_masks(self.question, self._shape, kernel, self._codec, self.workers))
         self.stored.agree_on_layout(self._codec)
-        if not self.stored.commits:
-            self.stored.commit(None, self._store_initial())
+        self.stored.commit(None, self._store_initial())
 
     def _store_initial(self) -> tuple[LevelFile, ...]:
         states = self.question.initial
@@ -159,6 +167,8 @@ class SparkSearch:
     def _search(self) -> None:
         self.observer.phase("waiting for executors")
         self.workers = min(self.driver.slots(), self._max_tasks)
+        if not self.stored.commits:
+            self._begin()
         fruitless = 0
         while True:
             known = self.stored.known_levels

@@ -197,6 +197,7 @@ class Worker:
         code = own_code(plan.code, seat)
         self.native = _exchange(plan.exchange, shape)
         self.codec = StateCodec(shape, plan.buckets, self.native)
+        self.codec.adopt(plan.layout)
         if self.codec.fingerprint != plan.layout:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
@@ -226,6 +227,7 @@ class Worker:
         self._moment = numbers([0, 0])
         slots = {
             exchange.BUCKETS: self.plan.buckets,
+            exchange.STEADY: address(self.codec.steady),
             exchange.NEXT: address(self._next),
             exchange.BOX_COUNT: boxes,
             exchange.BOXES: address(self._boxes),
