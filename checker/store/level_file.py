@@ -21,7 +21,7 @@ import ctypes
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import RawIOBase
@@ -146,11 +146,14 @@ class StateCodec:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def write(self, path: Path, level: int, states: int, count: int, elsewhere: RawIOBase | None = None) -> LevelFile:
-        """Writes `count` states that stand at the address `states`, grouped; see `LevelWriter`."""
+    def write(
+        self, path: Path, level: int, pieces: Iterable[tuple[int, int]], elsewhere: RawIOBase | None = None
+    ) -> LevelFile:
+        """Writes states, grouped, of which each piece says the address and how many stand there; see `LevelWriter`."""
         file = LevelWriter(path, level, packs=False, elsewhere=elsewhere)
-        for begin in range(0, count, BLOCK_STATES):
-            file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
+        for states, count in pieces:
+            for begin in range(0, count, BLOCK_STATES):
+                file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
         return file.close()
 
     def pack(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
