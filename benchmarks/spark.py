@@ -311,6 +311,7 @@ def traces(driver: SparkDriver) -> None:
         with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
             question = counting(steps, steps)
             with RunDirectory.create(Path(folder) / "run", question) as run:
+                run.is_temporary = True
                 result = SparkSearch(question, run, driver).run()
             spent = time.perf_counter() - begin
         begin = time.perf_counter()
