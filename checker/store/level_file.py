@@ -123,11 +123,11 @@ class StateCodec:
         self._zero = numbers([0] * self.words)
         self._unpacked = reserve(BLOCK_STATES * self.words)
         self._hash = native.function("hash_state", 1)
-        self.steady = numbers([ALL_BITS] * shape.words + [0] * shape.words)
+        self.deal_by([ALL_BITS] * shape.words)
 
     def deal_by(self, masks: Sequence[int]) -> None:
         """Has these bits of a state's words say into which bucket it belongs, instead of all."""
-        self.steady[: self.words] = masks
+        self.steady = numbers([*masks, *[0] * self.words])
 
     def adopt(self, layout: str) -> None:
         """Deals states as the layout of a run says, if that is for such states."""
