@@ -37,7 +37,7 @@ class Sample:
     def __init__(self, question: Question, shape: Shape, kernel: Kernel) -> None:
         self._shard = alone(shape, kernel, SAMPLE_BYTES)
         self._verdicts, self._acts = reserve(shape.properties * (BATCH // 64)), reserve(WINDOW * shape.actions // 4 + 1)
-        self._shard.insert(question.initial)
+        self._shard.insert(question.initial[: WINDOW * WINDOWS])
         self.states = address(self._shard.states)
         self.edges = reserve(MOST_LEVELS * WINDOWS * WINDOW * shape.actions)
         self.steps = 0

@@ -74,7 +74,7 @@ class At(Observer):
 
 @dataclass
 class Round:
-    """One round: what fails, on which host, after which level; `home` is the driver's folder."""
+    """One round: what fails, on which host, after which level, whether levels are stored; `home` is the driver's folder."""
 
     number: int
     seed: int
@@ -89,6 +89,7 @@ class Round:
         self.kind = self.kind or kinds[self.number % len(kinds)]
         self.host, self.depth = chance.randrange(3), chance.randrange(1, LAST)
         self.seconds = chance.choice([2.0, 12.0])
+        self.is_temporary = self.kind != "disk" and chance.random() < 0.5
         self.run = self.home / f"run-{self.number}"
 
     def play(self) -> tuple[Result, bool]:
@@ -99,6 +100,7 @@ class Round:
         question = load_spec(LARGE).question()
         observer = At(self.depth, act)
         with RunDirectory.create(self.run, question) as stored:
+            stored.is_temporary = self.is_temporary
             result = SparkSearch(question, stored, self.driver, observer=observer, bounds=SparkBounds(memory=MEMORY)).run()
         if observer.thread.ident is not None:
             observer.thread.join()
@@ -245,6 +247,7 @@ def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse
         signal.alarm(0)
         bad += outcome != "as locally"
         took = time.monotonic() - begin
+        outcome += " (temporary)" * now.is_temporary
         row = f"{number:>5} {now.kind:<10} {now.host:>4} {now.depth:>5} {took:>7.1f}  {outcome}"
         print("; ".join([row, *notes]), flush=True)
     return bad
