@@ -205,7 +205,7 @@ class SparkSearch:
                 before = self.workers
                 self.workers = min(self.driver.slots(self.workers, self._patience), self._max_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
-                at, self._stores = known + len(self._unstored), True
+                at, self._stores = self.stored.known_levels + len(self._unstored), True
                 again = "begun again" if self._unstored else "resumed from it"
                 self.notes.append(f"tasks were lost at level {at} ({lost}); {again}{fewer}")
 

@@ -335,9 +335,11 @@ def test_the_way_back_from_a_violation_is_asked_of_tasks_that_stored_nothing(
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.parametrize(("seconds", "again"), [(10.0, "begun again"), (-1.0, "resumed from it")])
 def test_a_task_lost_before_anything_is_stored_has_the_search_begin_again_and_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, again: str
 ) -> None:
+    monkeypatch.setattr(driver, "UNSTORED_SECONDS", seconds)
     finish, lost = task.Worker._finish, list[int]()
 
     def deadly(worker: task.Worker, level: int) -> None:
@@ -349,7 +351,7 @@ def test_a_task_lost_before_anything_is_stored_has_the_search_begin_again_and_st
     monkeypatch.setattr(task.Worker, "_finish", deadly)
     result = temporarily(tmp_path / "run")
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
-    assert result.notes == ("tasks were lost at level 12 (an executor was lost: task 1 on 127.0.0.1); begun again",)
+    assert result.notes == (f"tasks were lost at level 12 (an executor was lost: task 1 on 127.0.0.1); {again}",)
     assert len(list((tmp_path / "run" / "commits").iterdir())) == result.depth + 1
 
 
