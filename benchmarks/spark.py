@@ -63,12 +63,16 @@ def median(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f}, {len(values)} runs)"
 
 
-def over_spark(spec: Spec, driver: SparkDriver, observer: Observer | None = None) -> tuple[Result, SparkSearch, int, float]:
-    """One run: its result, the search, the bytes it stored, and the seconds with the start of its tasks."""
+def over_spark(
+    spec: Spec, driver: SparkDriver, observer: Observer | None = None, keeps: bool = False
+) -> tuple[Result, SparkSearch, int, float]:
+    """One run, as with --run-dir if it `keeps` its levels: its result, the search, the bytes it stored, and the seconds with
+    the start of its tasks."""
     question = spec.question()
     with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
         begin = time.perf_counter()
         with RunDirectory.create(Path(folder) / "run", question) as run:
+            run.is_temporary = not keeps
             searching = SparkSearch(question, run, driver, observer=observer)
             result = searching.run()
             return result, searching, run.stored_bytes, time.perf_counter() - begin
@@ -209,9 +213,9 @@ def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Pop
     spent, extra = [], []
     for number in range(runs):
         assert driver.slots(2, 60.0) == 2
-        undisturbed = over_spark(spec, driver)[3]
+        undisturbed = over_spark(spec, driver, keeps=True)[3]
         killer = KillAt(16, executors)
-        disturbed = over_spark(spec, driver, killer)
+        disturbed = over_spark(spec, driver, killer, keeps=True)
         spent.append(killer.spent)
         extra.append(disturbed[3] - undisturbed)
         if not number:
@@ -307,6 +311,7 @@ def traces(driver: SparkDriver) -> None:
         with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
             question = counting(steps, steps)
             with RunDirectory.create(Path(folder) / "run", question) as run:
+                run.is_temporary = True
                 result = SparkSearch(question, run, driver).run()
             spent = time.perf_counter() - begin
         begin = time.perf_counter()

@@ -3,15 +3,31 @@
 Functions in the subset of `language.py`: packed states to records of bytes, grouped by bucket, and back; and the expansion of
 a level whose successors belong to workers that share no memory.
 
-A *bucket* is a range of hashes; how many there are is fixed for a run, and which worker owns it may change. A *record* is a
-state without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 for a state of 87 bits.
-A *parcel* is a record and the number of the action that led to the state, in `ACTION_BYTES` bytes.
+A *bucket* is a range of hashes of a state's *steady* bits, those that few steps change, so that most successors stay in the
+bucket of their source; how many there are is fixed for a run, and which worker owns it may change. `steady` has a mask for
+each word of a state, and behind them room for a state. A *record* is a state without the bytes that no leaf uses: of every
+word the lowest `WIDTHS >> 4w & 15` bytes, 11 for a state of 87 bits. A *parcel* is a record and the number of the action that
+led to the state, in `ACTION_BYTES` bytes.
 """
 
 from __future__ import annotations
 
 from acked.checker.loops import slots
-from acked.checker.loops.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
+from acked.checker.loops.language import (
+    P8,
+    P16,
+    P64,
+    U64,
+    at,
+    call,
+    minimum,
+    p8,
+    p16,
+    p64,
+    pack_bytes,
+    trailing_zeros,
+    unrolled,
+)
 from acked.checker.loops.slots import COMPRESSES
 from acked.checker.loops.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
@@ -25,19 +41,60 @@ EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT_OUT = range(9, 14)
 # The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
 # nanoseconds spent so far.
 CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(14, 22)
-EXCHANGE_SLOTS = 22
+STEADY = 22
+EXCHANGE_SLOTS = 23
 OWN_BOX = 0
 
 # Literals of the compiled protocol; the values here only name them.
 W = WIDTHS = RECORD = ACTION_BYTES = 1
 
 
-def count_buckets(states: P64, n: U64, buckets: U64, numbers: P16, counts: P64) -> None:
+def bucket_of(state: P64, steady: P64, buckets: U64) -> U64:
+    """The bucket of a state."""
+    masked = at(steady, W)
+    for w in unrolled(W):
+        masked[w] = state[w] & steady[w]
+    return owner_of(hash_state(masked), buckets)
+
+
+def count_buckets(states: P64, n: U64, steady: P64, buckets: U64, numbers: P16, counts: P64) -> None:
     """The bucket of every state, and how many states each bucket has."""
     for j in range(n):
-        b = owner_of(hash_state(at(states, j * W)), buckets)
+        b = bucket_of(at(states, j * W), steady, buckets)
         numbers[j] = b
         counts[b] += 1
+
+
+def count_changes(states: P64, edges: P64, n: U64, counts: P64) -> None:
+    """In how many steps every bit changes, 64 bits for each word; an edge is `source << 32 | target`, by index."""
+    for j in range(n):
+        source = at(states, (edges[j] >> 32) * W)
+        target = at(states, (edges[j] & 0xFFFFFFFF) * W)
+        for w in unrolled(W):
+            changed = source[w] ^ target[w]
+            while changed != 0:
+                counts[64 * w + trailing_zeros(changed)] += 1
+                changed = changed & (changed - 1)
+
+
+def count_leaving(numbers: P16, edges: P64, n: U64) -> U64:
+    """How many edges lead from one bucket to another."""
+    leaving = 0
+    for j in range(n):
+        leaving += numbers[edges[j] >> 32] != numbers[edges[j] & 0xFFFFFFFF]
+    return leaving
+
+
+def count_alike(numbers: P16, n: U64, counts: P64) -> U64:
+    """How many pairs of n numbers are equal; `counts`, a place for each number, holds zeros before and after."""
+    alike = 0
+    for j in range(n):
+        before = counts[numbers[j]]
+        alike += before
+        counts[numbers[j]] = before + 1
+    for j in range(n):
+        counts[numbers[j]] = 0
+    return alike
 
 
 def put_record(target: P8, state: P64) -> None:
@@ -156,13 +213,13 @@ def read_parcels(data: P8, n: U64, states: P64, acts: P16) -> None:
         acts[j] = action
 
 
-def keep_wanted(states: P64, n: U64, buckets: U64, wanted: P8) -> U64:
+def keep_wanted(states: P64, n: U64, steady: P64, buckets: U64, wanted: P8) -> U64:
     """Moves the states of the buckets whose bytes in `wanted` are 1, not 0, to the front; returns how many."""
     kept = 0
     for j in range(n):
-        h = hash_state(at(states, j * W))
+        b = bucket_of(at(states, j * W), steady, buckets)
         copy_state(at(states, kept * W), at(states, j * W))
-        kept += wanted[owner_of(h, buckets)]
+        kept += wanted[b]
     return kept
 
 
@@ -181,8 +238,8 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
     context = p64(exchange[SHARD])
     out = p64(context[slots.OUT])
     acts = p16(context[slots.ACTS])
-    hashes = p64(context[slots.HASHES])
     following = p16(exchange[NEXT])
+    steady = p64(exchange[STEADY])
     buckets = exchange[BUCKETS]
     boxes = exchange[BOX_COUNT]
     worst = exchange[WORST]
@@ -192,7 +249,7 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
     for t in range(boxes):
         counts[t] = 0
     for j in range(n):
-        t = following[owner_of(hashes[j], buckets)]
+        t = following[bucket_of(at(out, j * W), steady, buckets)]
         k = counts[t]
         counts[t] = k + 1
         chosen[t * worst + k] = j
@@ -209,7 +266,6 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
         j = chosen[OWN_BOX * worst + kept]
         copy_state(at(out, kept * W), at(out, j * W))
         acts[kept] = acts[j]
-        hashes[kept] = hashes[j]
         kept += 1
     return kept
 
@@ -217,12 +273,13 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
 def hand_on(exchange: P64, data: P8, n: U64, states: P64, acts: P16) -> U64:
     """Puts parcels that others own into boxes, which have room, and unpacks the own ones; returns how many these are."""
     following = p16(exchange[NEXT])
+    steady = p64(exchange[STEADY])
     buckets = exchange[BUCKETS]
     filled = p64(exchange[FILLED])
     kept = 0
     for j in range(n):
         read_parcels(at(data, j * (RECORD + ACTION_BYTES)), 1, at(states, kept * W), at(acts, kept))
-        t = following[owner_of(hash_state(at(states, kept * W)), buckets)]
+        t = following[bucket_of(at(states, kept * W), steady, buckets)]
         if t == OWN_BOX:
             kept += 1
         else:
@@ -260,8 +317,8 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[NOTE_STATES], context, here, n)
         m = call(exchange[FIRE_ALL], context, here, n)
         book(exchange, IN_KERNEL)
-        call(exchange[HASH_ALL], p64(context[slots.OUT]), p64(context[slots.HASHES]), m)
         m = deal_candidates(exchange, m)
+        call(exchange[HASH_ALL], p64(context[slots.OUT]), p64(context[slots.HASHES]), m)
         book(exchange, IN_ROUTING)
         is_in = call(exchange[INSERT_OUT], context, 0, m)
         book(exchange, IN_TABLE)
@@ -272,8 +329,8 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, put_bytes, pack_states,
-    unpack_states, write_records, read_records, read_parcels, keep_wanted, put_parcel, deal_candidates, hand_on, book,
-    expand_apart,
+    hash_rest, hash_state, owner_of, copy_state, bucket_of, count_buckets, count_changes, count_leaving, count_alike,
+    put_record, get_record, group, put_bytes, pack_states, unpack_states, write_records, read_records, read_parcels,
+    keep_wanted, put_parcel, deal_candidates, hand_on, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -210,7 +210,7 @@ class DelayedSearch:
             return None
         number = self._settled * len(self.shards) + worker
         path = self._run.path / "levels" / f"{level:05}-{self._attempt}-{number}.states"
-        return self._codecs[worker].write(path, level, address(shard.states), count)
+        return self._codecs[worker].write(path, level, [(address(shard.states), count)])
 
     def _each(self, work: Callable[[int], T]) -> list[T]:
         """The work done by every worker at once."""

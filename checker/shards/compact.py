@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from acked.base.errors import SystemFailure
@@ -19,7 +19,7 @@ from acked.checker.loops.table import PAD
 from acked.checker.native.compile import Kernel, load_loops
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
-from acked.checker.shards.shard import PAGE, Memory, Shard, address, give_back, numbers
+from acked.checker.shards.shard import PAGE, Memory, Shard, address, give_back, numbers, reserve
 
 LINE_BYTES = 8 * LINE
 STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
@@ -31,6 +31,8 @@ FEW_IN_LINE = 2
 """States a line of a new table has, so that it does not grow at once, if there is memory."""
 TOGETHER = 1 << 18
 """States that are collected at once, if a level has no more."""
+COPIED = 1 << 22
+"""States that are copied out of the table by one look through it."""
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
 FORGET_FROM = 1 << 18
@@ -240,6 +242,24 @@ class CompactShard(Shard):
         for slot, size in ((slots.OUT, 8 * self.words), (slots.ACTS, 2), (slots.HASHES, 8)):
             ctypes.memmove(self._scratch[slot], other._scratch[slot], end * size)
         self.set_limit()
+
+    def copies(self, last: int) -> Iterator[tuple[int, int, int]]:
+        """The states of the levels up to `last`, level by level: its number, an address, and how many stand there until the
+        next. The search may go on as if nobody had asked.
+        """
+        sizes = numbers([0] * (self.context[slots.LEVEL] + 2))
+        self._count_levels(address(self.context), address(sizes))
+        ends = list(accumulate(sizes[1 : last + 1], initial=0))
+        room = min(COPIED, ends[-1])
+        states = reserve(room * self.words)
+        for begin in range(0, ends[-1], COPIED):
+            # What would stand before this window stands far behind it, as numbers wrap.
+            places = numbers((end - begin) % (1 << 64) for end in ends)
+            self._collect(address(self.context), 1, last, address(places), address(states), room)
+            for level, (first, upto) in enumerate(pairwise(ends), start=1):
+                first, upto = max(first - begin, 0), min(upto - begin, room)
+                if first < upto:
+                    yield level, address(states) + 8 * self.words * first, upto - first
 
     def collect(self, level: int) -> tuple[int, int]:
         """Lists the states of a level, the first counted 1, in place of those of the last levels; where they begin and end.

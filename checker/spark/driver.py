@@ -2,7 +2,8 @@
 
 One barrier job holds all levels; its tasks keep the visited set in native memory (`task.py`), and the driver sees counts
 and violations (`meeting.py`). Each level is committed to the run directory; when a task is lost, the job is begun again
-from the last commit, with fewer tasks if slots are gone.
+from the last commit, with fewer tasks if slots are gone. Where the run directory is temporary, nothing is written in the
+first seconds, nor ever in a search that ends by then, unless the way back from a violation asks for it.
 
 A barrier job cannot lose one task and go on, so a loss costs reading back what is stored; in return no level pays for Spark's
 scheduling. A task per bucket and level, which Spark could rerun alone, took two to three times as long.
@@ -11,11 +12,12 @@ scheduling. A task per bucket and level, which Spark could rerun alone, took two
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
@@ -23,7 +25,7 @@ from acked.base.observer import Observer, Progress
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
 from acked.checker.native.shape import shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
-from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.ledger import LeavesDomain, Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Violation, Words
 from acked.checker.shards.compact import FORGET_FROM
@@ -34,7 +36,8 @@ from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.part import load_code
 from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.task import TaskPlan
-from acked.checker.spark.trace import WalkBack
+from acked.checker.spark.trace import FirstLevels, WalkBack
+from acked.checker.store.dealing import steady_masks
 from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
@@ -44,6 +47,9 @@ FRUITLESS_ATTEMPTS = 3
 SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
+UNSTORED_SECONDS = 10.0
+"""So long a search does not store its levels in a run directory that nobody asked for: about what it takes to lose and to
+replace an executor. From then on, or once a task has been lost, it stores them all."""
 LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
@@ -94,7 +100,8 @@ class SparkSearch:
         self._stored_levels = len(stored.reports)
         self.driver = driver
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, bounds.max_depth, bounds.max_states)
+        self._new_ledger = partial(Ledger, question, policy, bounds.max_depth, bounds.max_states)
+        self.ledger = self._new_ledger()
         self._memory = bounds.memory
         self._max_tasks = min(stored.buckets, stored.buckets if bounds.tasks is None else bounds.tasks)
         self.workers = 0
@@ -104,6 +111,8 @@ class SparkSearch:
         self._seconds = 0.0
         self._started: float | None = None
         self._shares_levels = driver.settings.is_local
+        self._stores = not stored.is_temporary
+        self._unstored: list[LevelReport] = []
         self._walk_back: WalkBack | None = None
         self._pages = Pages(driver, question)
 
@@ -144,24 +153,37 @@ class SparkSearch:
         self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
         self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
+        if self.stored.commits:
+            self.stored.agree_on_layout(self._codec)
+
+    def _begin(self) -> None:
+        """Decides how states are dealt, and stores the first level."""
+        if self.stored.layout is None and self.workers > 1:
+            kernel = load_code(self._code)
+            self._codec.deal_by(steady_masks(self.question, self._shape, kernel, self._codec, self.workers))
         self.stored.agree_on_layout(self._codec)
-        if not self.stored.commits:
-            self.stored.commit(None, self._store_initial())
+        self.stored.commit(None, self._store_initial())
 
     def _store_initial(self) -> tuple[LevelFile, ...]:
         states = self.question.initial
         words = numbers(word for state in states for word in state)
         path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
-        return (self._codec.write(path, 1, address(words), len(states)),)
+        return (self._codec.write(path, 1, [(address(words), len(states))]),)
 
     # -- attempts ---------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
         self.observer.phase("waiting for executors")
         self.workers = min(self.driver.slots(), self._max_tasks)
+        if not self.stored.commits:
+            self._begin()
         fruitless = 0
         while True:
             known = self.stored.known_levels
+            if self._unstored:
+                self._unstored, self.ledger = [], self._new_ledger()
+                for report in self.stored.reports:
+                    self.ledger.commit(report)
             try:
                 self._attempt()
                 return
@@ -183,7 +205,9 @@ class SparkSearch:
                 before = self.workers
                 self.workers = min(self.driver.slots(self.workers, self._patience), self._max_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
-                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); resumed from it{fewer}")
+                at, self._stores = self.stored.known_levels + len(self._unstored), True
+                again = "begun again" if self._unstored else "resumed from it"
+                self.notes.append(f"tasks were lost at level {at} ({lost}); {again}{fewer}")
 
     def _could_grow(self) -> bool:
         if self.driver.settings.is_local or self.workers >= self._max_tasks:
@@ -236,8 +260,15 @@ class SparkSearch:
         try:
             while self._level(meeting, job):
                 pass
+        except LeavesDomain as left:
+            self._store_for_trace(meeting, job, left.found.depth)
+            raise
         finally:
             self._seconds += time.perf_counter() - begun
+        if self.ledger.stopped is StopReason.MEMORY:
+            self._store(meeting, job)
+        else:
+            self._store_for_trace(meeting, job, max((found.depth for found in self.ledger.findings.values()), default=0))
 
     def _plan(self, attempt: str) -> TaskPlan:
         """What tasks need, but for where they meet."""
@@ -254,6 +285,7 @@ class SparkSearch:
             levels=tuple(commit.files for commit in self.stored.commits),
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
+            stores=self._stores,
             forget_from=FORGET_FROM,
         )
 
@@ -261,20 +293,49 @@ class SparkSearch:
         """Waits for a level, says whether the search goes on behind it, and commits it; whether it does."""
         bodies = meeting.gather("done", job.look)
         report = LevelReport.of([report_from_json(body["report"]) for body in bodies])
-        files = tuple(LevelFile(*body["file"]) for body in bodies if body["file"] is not None)
         self.timings = [body["timing"] for body in bodies]
         self._memory_bytes = sum(body["memory"] for body in bodies)
         if not report.is_expanded and self._could_grow():
+            self._store(meeting, job)
             raise _MoreSlots
-        goes_on = self.ledger.commit(report)
+        if report.is_expanded:
+            self._unstored.append(report)
         try:
+            goes_on = self.ledger.commit(report)
             if goes_on:
-                meeting.tell("next")  # Nobody waits for the disk.
+                self._stores = self._stores or time.perf_counter() - (self._started or 0.0) > UNSTORED_SECONDS
+                meeting.tell("next", {"stores": self._stores})  # Nobody waits for the disk.
         finally:
             if report.is_expanded:
-                self.stored.commit(report, files)
+                self._commit(bodies)
         self._report_progress(report, not goes_on)
         return goes_on
+
+    def _commit(self, bodies: Sequence[dict[str, Any]]) -> None:
+        """Commits the levels of which tasks have written the files."""
+        files: dict[int, list[LevelFile]] = defaultdict(list)
+        for body in bodies:
+            for level, file in body["files"]:
+                files[level].append(LevelFile(*file))
+        upto = min(body["stored"] for body in bodies)
+        while self._unstored and self.stored.known_levels < upto:
+            self.stored.commit(self._unstored.pop(0), tuple(files[self.stored.known_levels + 1]))
+
+    def _store(self, meeting: Meeting, job: Job) -> None:
+        """Has all levels stored that are complete."""
+        if self._unstored:
+            meeting.tell("enough", {"last": self.stored.known_levels + len(self._unstored)})
+            self._commit(meeting.gather("stored", job.look))
+
+    def _store_for_trace(self, meeting: Meeting, job: Job, depth: int) -> None:
+        """The same, unless the driver finds those again that the way back from a violation of level `depth` needs."""
+        if depth > 1 and self._unstored and not self._first_levels.has(depth - 1):
+            self.observer.phase("storing the levels for the trace")
+            self._store(meeting, job)
+
+    @cached_property
+    def _first_levels(self) -> FirstLevels:
+        return FirstLevels(self.question, self._shape, load_code(self._code))
 
     def _report_progress(self, report: LevelReport, is_last: bool) -> None:
         now = Progress(
@@ -293,8 +354,8 @@ class SparkSearch:
     def _source(self, depth: int, target: Words) -> Edge:
         """The least (state of level `depth`, action) that leads to `target`."""
         if self._walk_back is None:
-            plan, kernel = self._plan("none"), load_code(self._code)
-            self._walk_back = WalkBack(self.question, self.driver, plan, kernel, self._pages, self._shares_levels)
+            plan, first = self._plan("none"), self._first_levels
+            self._walk_back = WalkBack(self.question, self.driver, plan, first, self._pages, self._shares_levels)
         return self._walk_back.source(depth, target)
 
 

@@ -5,6 +5,7 @@ What a task says (`kind`), and what the driver answers:
     here       its host, and where it listens for other tasks
     ready      it has taken in the stored levels                   begin   all have; where the others listen
     done       it knows its part of the next level                 next    the search goes on behind it
+    stored     it has written what it was asked for                enough  it does not; which levels are to be written
     write      a piece of a level file, if it does not see the run directory
     read       which piece of a level file it needs                data    that piece
     portable   its processor is not the driver's                   data    code that it can compile for its own
@@ -64,6 +65,11 @@ class _Guest:
     host: str = "an executor"
     received: bytearray = field(default_factory=bytearray)
     files: dict[str, BinaryIO] = field(default_factory=dict)
+
+    def close_files(self) -> None:
+        for file in self.files.values():
+            file.close()
+        self.files.clear()
 
 
 class Meeting:
@@ -167,9 +173,7 @@ class Meeting:
             raise TaskLost(body["error"])
         else:
             guest.host = body.get("host", guest.host)
-            for file in guest.files.values():
-                file.close()
-            guest.files.clear()
+            guest.close_files()
             self._said[kind][worker] = body
 
     @cached_property
@@ -187,6 +191,7 @@ class Meeting:
         path = self._path(name)
         try:
             if name not in guest.files:
+                guest.close_files()  # of another level, which is complete
                 guest.files[name] = open(path, "wb", buffering=0)  # noqa: SIM115  (until the task is done with the level)
             write_all(guest.files[name], [data])
         except OSError as error:
@@ -231,6 +236,5 @@ class Meeting:
             except TaskLost:
                 pass  # It has no need to hear it.
             guest.connection.close()
-            for file in guest.files.values():
-                file.close()
+            guest.close_files()
         self._selector.close()

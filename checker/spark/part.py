@@ -6,6 +6,7 @@ elsewhere, and whose levels are in files as soon as they are complete.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
@@ -13,7 +14,7 @@ from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel, ObjectCode, replace_loops
 from acked.checker.native.shape import Shape
-from acked.checker.shards.compact import compact_team
+from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
@@ -87,6 +88,15 @@ class Part:
         self.measure()
         self.done = done
         self.shard.release(done)
+
+    def copies(self, last: int) -> Iterator[tuple[int, int, int]]:
+        """The states of the levels up to `last`, which are complete; see `CompactShard.copies`."""
+        if isinstance(self.shard, CompactShard):
+            yield from self.shard.copies(last)
+            return
+        for level, (begin, end) in enumerate(self._levels[:last], start=1):
+            if begin < end:
+                yield level, address(self.shard.states) + 8 * self._shape.words * begin, end - begin
 
     def measure(self) -> None:
         """Notes how much memory is in use."""

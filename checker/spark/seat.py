@@ -29,6 +29,14 @@ class Abandoned(Exception):
     """The driver has stopped this attempt."""
 
 
+class Enough(Exception):
+    """The driver goes no further, and wants the levels up to `last` in files that were not written yet."""
+
+    def __init__(self, last: int) -> None:
+        super().__init__(last)
+        self.last = last
+
+
 class Alone(RuntimeError):
     """The task cannot go on, but another attempt may: it must fail, not end.
 
@@ -76,7 +84,7 @@ class Seat:
             raise self._lost(error) from None
 
     def look_up(self) -> None:
-        """`Abandoned` if the driver has stopped the search; what else it has said is heard when it is waited for."""
+        """`Abandoned` or `Enough` if the driver has ended the search; what else it says is heard when it is waited for."""
         if select.select([self._connection], [], [], 0)[0]:
             self._heard.append(self._receive()[0])
         if os.getppid() != self._parent:
@@ -105,6 +113,8 @@ class Seat:
             raise self._lost(error) from None
         if body["kind"] == "stop":
             raise Abandoned
+        if body["kind"] == "enough":
+            raise Enough(body["last"])
         return body, data
 
     def _lost(self, error: OSError) -> Alone:

@@ -13,10 +13,12 @@ import io
 import os
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 
 from acked.base.bounds import default_memory
@@ -29,7 +31,7 @@ from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers, reserve
 from acked.checker.spark.grid import Place
 from acked.checker.spark.part import Part, load_code
-from acked.checker.spark.seat import Abandoned, Alone, RemoteFile, Seat
+from acked.checker.spark.seat import Abandoned, Alone, Enough, RemoteFile, Seat
 from acked.checker.spark.transfer import Transfer
 from acked.checker.store.level_file import (
     LevelFile,
@@ -76,6 +78,8 @@ class TaskPlan:
     levels: tuple[tuple[LevelFile, ...], ...]
     columns: int = 1
     """Of the grid in which the tasks stand; see `grid.py`."""
+    stores: bool = True
+    """Whether levels are written as soon as they are complete; else from when on the driver says so."""
     forget_from: int = FORGET_FROM
     """From so many states on a task does without those of expanded levels."""
     driver: tuple[str, int] = ("", 0)
@@ -197,6 +201,7 @@ class Worker:
         code = own_code(plan.code, seat)
         self.native = _exchange(plan.exchange, shape)
         self.codec = StateCodec(shape, plan.buckets, self.native)
+        self.codec.adopt(plan.layout)
         if self.codec.fingerprint != plan.layout:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
@@ -226,6 +231,7 @@ class Worker:
         self._moment = numbers([0, 0])
         slots = {
             exchange.BUCKETS: self.plan.buckets,
+            exchange.STEADY: address(self.codec.steady),
             exchange.NEXT: address(self._next),
             exchange.BOX_COUNT: boxes,
             exchange.BOXES: address(self._boxes),
@@ -266,7 +272,7 @@ class Worker:
 
     def search(self, transfer: Transfer, host: str) -> None:
         """Takes in the stored levels and goes on level by level, until the driver stops it."""
-        self._transfer = transfer
+        self._transfer, self._stores, self._stored = transfer, self.plan.stores, len(self.plan.levels)
         self.seat.say("here", {"host": host, "address": transfer.address, "sees_levels": self._sees_levels})
         is_loaded = self._load()
         first = level = len(self.plan.levels)
@@ -275,18 +281,23 @@ class Worker:
         transfer.meet([(host, port) for host, port in self.seat.wait_for("begin")["addresses"]])
         self.timing.start()
         self.part.begin_loaded()
-        while True:
-            self._expand(level)
-            self._take_in(level)
-            if level > first:
-                # What the driver thinks of the level before it has said meanwhile; what is expanded in vain is not told.
-                self.seat.wait_for("next")
-                self.timing.add("waiting")
-            self._finish(level)
-            if self.part.is_full:
-                self.seat.wait_for("next")  # which is never said of a level that is not complete
-            self.part.begin_level()
-            level += 1
+        try:
+            while True:
+                self._expand(level)
+                self._take_in(level)
+                if level > first:
+                    # What the driver thinks of the level before it has said meanwhile; what is expanded in vain is not told.
+                    self._stores = self.seat.wait_for("next")["stores"]
+                    self.timing.add("waiting")
+                self._finish(level)
+                if self.part.is_full:
+                    self.seat.wait_for("next")  # which is never said of a level that is not complete
+                self.part.begin_level()
+                level += 1
+        except Enough as enough:
+            files = self._write(self.part.copies(enough.last)) if self._stored < enough.last else []
+            self.seat.say("stored", {"files": files, "stored": enough.last})
+            self.seat.wait_for("stop")
 
     def _load(self) -> bool:
         """Puts what is stored of its part in; False if memory is full."""
@@ -376,28 +387,32 @@ class Worker:
         part = self.part
         shard, begin, end = part.shard, part.begin, part.end
         report = shard.report(end - begin, shard.count - end, not part.is_full)
-        stored = None
-        if not part.is_full and shard.count > end:
-            path = self.levels / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
-            first = address(shard.states) + 8 * self.plan.shape.words * end
-            remote = None if self._sees_levels else RemoteFile(self.seat, path.name)
-            # Grouped: dealt out by a hash, neighbours have little in common, and packed would take 10.9 bytes instead of 11.
-            stored = self.codec.write(path, level + 1, first, shard.count - end, remote)
-            self.timing.figures["bytes_stored"] += stored.size
+        files = []
+        if self._stores and not part.is_full:
+            before = part.copies(level) if self._stored < level else ()
+            states = address(shard.states) + 8 * self.plan.shape.words * end
+            files = self._write(chain(before, [(level + 1, states, shard.count - end)] if shard.count > end else []))
+            self._stored = level + 1
         self.timing.add("storing")
         part.measure()
         native = {"kernel": exchange.IN_KERNEL, "routing": exchange.IN_ROUTING, "settling": exchange.IN_TABLE}
         self.timing.figures.update({name: self._slots[slot] / 1e9 for name, slot in native.items()})
-        self.seat.say(
-            "done",
-            {
-                "report": report_to_json(report),
-                "file": None if stored is None else list(asdict(stored).values()),
-                "memory": part.most_bytes,
-                "timing": self.timing.figures,
-            },
-        )
+        body = {"report": report_to_json(report), "memory": part.most_bytes, "timing": self.timing.figures}
+        self.seat.say("done", {**body, "files": files, "stored": self._stored})
         self._transfer.forget()
+
+
+    def _write(self, states: Iterable[tuple[int, int, int]]) -> list[tuple[int, list[object]]]:
+        """Writes states, level by level, from addresses on, so many; the files, by levels."""
+        files = []
+        for level, pieces in groupby((item for item in states if item[0] > self._stored), itemgetter(0)):
+            path = self.levels / f"{level:05}-{self.plan.attempt}-{self.worker}.states"
+            remote = None if self._sees_levels else RemoteFile(self.seat, path.name)
+            # Grouped: the tasks that go on from it read their own buckets only.
+            stored = self.codec.write(path, level, ((at, count) for _, at, count in pieces), remote)
+            self.timing.figures["bytes_stored"] += stored.size
+            files.append((level, list(asdict(stored).values())))
+        return files
 
 
 def walker(plan: TaskPlan, code: ObjectCode) -> Walker:

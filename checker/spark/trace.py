@@ -33,8 +33,8 @@ ATTEMPTS = 3
 class FirstLevels:
     """The first levels of a space, found by one worker in this process as far as they are asked for and memory reaches."""
 
-    def __init__(self, question: Question, shape: Shape, kernel: Kernel, memory: int) -> None:
-        self._shard = alone(shape, kernel, memory)
+    def __init__(self, question: Question, shape: Shape, kernel: Kernel, memory: int | None = None) -> None:
+        self._shard = alone(shape, kernel, FIRST_LEVELS_BYTES if memory is None else memory)
         self._shard.insert(question.initial)
         self._levels = [(0, self._shard.count)]
         self._is_full = False
@@ -61,10 +61,10 @@ class WalkBack:
     """
 
     def __init__(
-        self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages, is_shared: bool
+        self, question: Question, driver: SparkDriver, plan: TaskPlan, first: FirstLevels, pages: Pages, is_shared: bool
     ) -> None:
         self._question, self._driver, self._plan, self._pages, self._is_shared = question, driver, plan, pages, is_shared
-        self._first = FirstLevels(question, plan.shape, kernel, FIRST_LEVELS_BYTES)
+        self._first = first
         self._lookers: Lookers | None = None
 
     def end(self) -> None:

@@ -21,7 +21,7 @@ import ctypes
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import RawIOBase
@@ -46,6 +46,7 @@ MAX_BUCKETS = 1 << 15
 _FIXED = struct.Struct("<8s5I")
 _CRC = struct.Struct("<I")
 _BODY = struct.Struct("<2I")
+ALL_BITS = (1 << 64) - 1
 SLACK = 64
 """Bytes behind packed states that may be read or written, though nothing stands there."""
 
@@ -112,31 +113,47 @@ class StateCodec:
         self._counts = numbers([0] * buckets)
         self._records = reserve((BLOCK_STATES * (self.record + shape.words) + SLACK) // 8)
         self._bytes = (ctypes.c_char * ctypes.sizeof(self._records)).from_buffer(self._records)
-        self._count = native.function("count_buckets", 5)
+        self._count = native.function("count_buckets", 6)
         self._group = native.function("group", 5)
         self._pack = native.function("pack_states", 4)
         self._unpack = native.function("unpack_states", 5)
         self._read = native.function("read_records", 3)
         self._write = native.function("write_records", 3)
-        self._keep = native.function("keep_wanted", 4)
+        self._keep = native.function("keep_wanted", 5)
         self._zero = numbers([0] * self.words)
         self._unpacked = reserve(BLOCK_STATES * self.words)
         self._hash = native.function("hash_state", 1)
+        self.deal_by([ALL_BITS] * shape.words)
+
+    def deal_by(self, masks: Sequence[int]) -> None:
+        """Has these bits of a state's words say into which bucket it belongs, instead of all."""
+        self.steady = numbers([*masks, *[0] * self.words])
+
+    def adopt(self, layout: str) -> None:
+        """Deals states as the layout of a run says, if that is for such states."""
+        masks = layout.split()[3:]
+        if len(masks) == self.words:
+            self.deal_by([int(mask, 16) for mask in masks])
 
     @property
     def fingerprint(self) -> str:
         """Says how states are laid out in files and dealt to buckets; files of another layout cannot be read."""
         samples = [numbers([k * 0x9E3779B97F4A7C15 % (1 << 64)] * self.words) for k in range(3)]
         hashes = [self._hash(address(sample)) & (1 << 64) - 1 for sample in samples]
-        return f"{self.words} {self.record} {zlib.crc32(repr(hashes).encode()):08x}"
+        masks = self.steady[: self.words]
+        dealt = [] if masks == [ALL_BITS] * self.words else [f"{mask:x}" for mask in masks]
+        return " ".join([str(self.words), str(self.record), f"{zlib.crc32(repr(hashes).encode()):08x}", *dealt])
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def write(self, path: Path, level: int, states: int, count: int, elsewhere: RawIOBase | None = None) -> LevelFile:
-        """Writes `count` states that stand at the address `states`, grouped; see `LevelWriter`."""
+    def write(
+        self, path: Path, level: int, pieces: Iterable[tuple[int, int]], elsewhere: RawIOBase | None = None
+    ) -> LevelFile:
+        """Writes states, grouped, of which each piece says the address and how many stand there; see `LevelWriter`."""
         file = LevelWriter(path, level, packs=False, elsewhere=elsewhere)
-        for begin in range(0, count, BLOCK_STATES):
-            file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
+        for states, count in pieces:
+            for begin in range(0, count, BLOCK_STATES):
+                file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
         return file.close()
 
     def pack(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
@@ -149,7 +166,7 @@ class StateCodec:
     def group(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
         """A grouped block of n states: its header, and its body, which is there until the next call."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
-        self._count(states, n, self.buckets, address(self._numbers), address(self._counts))
+        self._count(states, n, address(self.steady), self.buckets, address(self._numbers), address(self._counts))
         counts = list(self._counts)
         places, at = [], 0
         for count in counts:
@@ -232,7 +249,7 @@ class StateCodec:
             raise damage_of(path, "is damaged: its states do not add up")
         if wanted is not None:
             chosen = bytes(wanted)  # kept in a variable: an address does not keep its bytes alive
-            count = self._keep(states, count, self.buckets, bytes_address(chosen))
+            count = self._keep(states, count, address(self.steady), self.buckets, bytes_address(chosen))
         self._write(states, count, records)
         return Records(count, memoryview(self._bytes).cast("B")[: count * self.record].tobytes())
 

@@ -165,7 +165,7 @@ class RunDirectory:
     # -- what is in it ----------------------------------------------------------------------------------------------
 
     def agree_on_layout(self, codec: StateCodec) -> None:
-        """Writes down, or compares, how states are laid out in files."""
+        """Writes down, or compares, how states are laid out in files; the codec deals them as is written there."""
         if self.layout is None:
             self.layout = codec.fingerprint
             write_document(
@@ -173,7 +173,9 @@ class RunDirectory:
                 {"format": self.format, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
             )
             self._copy([self.path / ABOUT])
-        elif self.layout != codec.fingerprint:
+            return
+        codec.adopt(self.layout)
+        if self.layout != codec.fingerprint:
             raise SystemFailure(
                 f"{self.path / ABOUT} describes files of another version of acked; start over in another folder"
             )

@@ -74,7 +74,7 @@ class At(Observer):
 
 @dataclass
 class Round:
-    """One round: what fails, on which host, after which level; `home` is the driver's folder."""
+    """One round: what fails, on which host, after which level, whether levels are stored; `home` is the driver's folder."""
 
     number: int
     seed: int
@@ -89,6 +89,7 @@ class Round:
         self.kind = self.kind or kinds[self.number % len(kinds)]
         self.host, self.depth = chance.randrange(3), chance.randrange(1, LAST)
         self.seconds = chance.choice([2.0, 12.0])
+        self.is_temporary = self.kind != "disk" and chance.random() < 0.5
         self.run = self.home / f"run-{self.number}"
 
     def play(self) -> tuple[Result, bool]:
@@ -99,6 +100,7 @@ class Round:
         question = load_spec(LARGE).question()
         observer = At(self.depth, act)
         with RunDirectory.create(self.run, question) as stored:
+            stored.is_temporary = self.is_temporary
             result = SparkSearch(question, stored, self.driver, observer=observer, bounds=SparkBounds(memory=MEMORY)).run()
         if observer.thread.ident is not None:
             observer.thread.join()
@@ -245,6 +247,7 @@ def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse
         signal.alarm(0)
         bad += outcome != "as locally"
         took = time.monotonic() - begin
+        outcome += " (temporary)" * now.is_temporary
         row = f"{number:>5} {now.kind:<10} {now.host:>4} {now.depth:>5} {took:>7.1f}  {outcome}"
         print("; ".join([row, *notes]), flush=True)
     return bad
@@ -298,8 +301,23 @@ def processor_seconds() -> Counter[str]:
     return Counter({kind: count / os.sysconf("SC_CLK_TCK") for kind, count in ticks.items()})
 
 
+class Within(Observer):
+    """Processor seconds from when on tasks search until a level is complete."""
+
+    def __init__(self, last: int) -> None:
+        self._last, self.spent = last, Counter[str]()
+
+    def phase(self, name: str) -> None:
+        if name == "searching":
+            self.spent.subtract(processor_seconds())
+
+    def progress(self, now: Progress) -> None:
+        if now.depth == self._last:
+            self.spent.update(processor_seconds())
+
+
 def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
-    """Processor seconds of three hosts beside those of the local search, and of a level of one state."""
+    """Processor seconds of three hosts beside the local ones, within the search and in all; and of a level of one state."""
     constants = dict(item.split("=") for item in options.constant)
     spec = load_spec(options.spec, **{name: int(value) for name, value in constants.items()})
     for number in range(options.runs + 1):
@@ -308,20 +326,24 @@ def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
         local = time.process_time() - started
         begin = processor_seconds()
         question = spec.question()
+        within = Within(here.depth)
         with RunDirectory.create(home / f"cost-{number}", question) as stored:
-            there = SparkSearch(question, stored, driver).run()
+            stored.is_temporary = not options.keep
+            there = SparkSearch(question, stored, driver, observer=within).run()
         spent = processor_seconds()
         spent.subtract(begin)
         assert answer(here) == answer(there), "the engines disagree"
         question = ask(counters(1, 5000), always("Any", lambda s: s.n0 >= 0))
         with RunDirectory.create(home / f"line-{number}", question) as stored:
+            stored.is_temporary = not options.keep
             line = SparkSearch(question, stored, driver).run()
         if number:  # The first compiles and loads.
-            parts = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in spent.most_common())
-            times, level = spent.total() / local, line.seconds / line.depth * 1000
+            parts = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in within.spent.most_common())
+            times, level = (spent.total() / local for spent in (within.spent, spent)), line.seconds / line.depth * 1000
             print(
                 f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and "
-                f"{spent.total():.2f} on three hosts ({parts}), {times:.2f} times; {level:.2f} ms a level of one state",
+                f"{within.spent.total():.2f} on three hosts ({parts}), with start and end {spent.total():.2f}; "
+                f"{' and '.join(f'{ratio:.2f}' for ratio in times)} times; {level:.2f} ms a level of one state",
                 flush=True,
             )
     return 0
@@ -346,6 +368,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--limit", type=int, default=300, help="seconds after which a round hangs")
     parser.add_argument("--runs", type=int, default=3, help="runs of `cost`")
+    parser.add_argument("--keep", action="store_true", help="of `cost`: store all levels, as with --run-dir")
     parser.add_argument("--spec", default="kip320-large", help="the spec of `cost`")
     parser.add_argument("-c", "--constant", action="append", default=[], help="of that spec, e.g. max_leader_epoch=4")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)

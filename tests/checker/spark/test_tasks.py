@@ -14,16 +14,18 @@ from typing import Any, cast
 import pytest
 
 from acked.base.bounds import Bounds
+from acked.base.observer import Observer, Progress
 from acked.checker.loops import lines
 from acked.checker.loops.lines import LineKind
+from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import search
-from acked.checker.shards import forgetting
+from acked.checker.shards import compact, forgetting
 from acked.checker.shards.compact import CompactShard
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, states_for
-from acked.checker.spark import driver, task
+from acked.checker.spark import driver, task, trace
 from acked.checker.spark import part as part_module
 from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.grid import square
@@ -31,7 +33,7 @@ from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.transfer import Transfer
 from acked.checker.store.run_directory import RunDirectory
-from tests.checker.toys import always, answer, ask, counters
+from tests.checker.toys import always, answer, ask, counters, overflowing
 
 LOOPBACK = "127.0.0.1"
 
@@ -263,6 +265,104 @@ def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more_or_says_t
         assert result.stopped is StopReason.MEMORY
         assert result.level_sizes == (1,) * result.depth
         assert 250 < result.depth <= 255
+
+
+# -- in a run directory that nobody asked for ---------------------------------------------------------------------------
+
+
+def temporarily(
+    folder: Path, act: Callable[[SparkSearch], None] = lambda _: None, memory: int = 1 << 26, max_depth: int | None = None
+) -> Result:
+    """The answer of two tasks whose run directory is temporary; `act` is called after every level."""
+
+    class Acting(Observer):
+        def progress(self, _: Progress) -> None:
+            act(searching)
+
+    with RunDirectory.create(folder, small(), 64) as run:
+        run.is_temporary = True
+        bounds = SparkBounds(memory=memory, max_depth=max_depth)
+        searching = SparkSearch(small(), run, cast(SparkDriver, Threads()), observer=Acting(), bounds=bounds)
+        return searching.run()
+
+
+def resumed(folder: Path) -> Result:
+    """The answer of a search that goes on from what is stored."""
+    with RunDirectory.open(folder, small()) as run:
+        return SparkSearch(small(), run, cast(SparkDriver, Threads(tasks=3)), bounds=SparkBounds(memory=1 << 26)).run()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("from_states", [0, 300, 1 << 40])
+def test_levels_are_stored_from_when_on_a_search_has_lasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_states: int
+) -> None:
+    """All of them then, those before as well, by tasks of either kind; of the second kind a few states at a time."""
+    monkeypatch.setattr(driver, "FORGET_FROM", from_states)
+    monkeypatch.setattr(Forgetting, "is_ready", lambda _, all_, __: type(all_[0]) is Shard and all_[0].found >= from_states)
+    monkeypatch.setattr(compact, "COPIED", 50)
+    expected = answer(search(small(), Bounds(1, 1 << 26)))
+    assert answer(temporarily(tmp_path / "brief")) == expected
+    assert list((tmp_path / "brief" / "commits").iterdir()) == [tmp_path / "brief" / "commits" / "00000.json"]
+
+    def last(searching: SparkSearch) -> None:
+        if searching.ledger.depth == 10:
+            monkeypatch.setattr(driver, "UNSTORED_SECONDS", -1.0)
+
+    temporarily(tmp_path / "run", last, max_depth=15)
+    again = resumed(tmp_path / "run")
+    assert (answer(again), again.stored_levels) == (expected, 15)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("from_states", [0, 1 << 40])
+def test_the_way_back_from_a_violation_is_asked_of_tasks_that_stored_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_states: int
+) -> None:
+    monkeypatch.setattr(driver, "FORGET_FROM", from_states)
+    monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", 100)
+    # Tasks are threads here, so that the driver looks into files itself.
+    monkeypatch.setattr(SparkSearch, "_shares_levels", property(lambda _: False, lambda *_: None), raising=False)
+    assert answer(temporarily(tmp_path / "run")) == answer(search(small(), Bounds(1, 1 << 26)))
+    with RunDirectory.create(tmp_path / "leaving", ask(overflowing(5)), 64) as run:
+        run.is_temporary = True
+        searching = SparkSearch(ask(overflowing(5)), run, cast(SparkDriver, Threads()))
+        with pytest.raises(Overflow) as there:
+            searching.run()
+    with pytest.raises(Overflow) as here:
+        search(ask(overflowing(5)))
+    assert there.value.run.states == here.value.run.states
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("seconds", "again"), [(10.0, "begun again"), (-1.0, "resumed from it")])
+def test_a_task_lost_before_anything_is_stored_has_the_search_begin_again_and_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, again: str
+) -> None:
+    monkeypatch.setattr(driver, "UNSTORED_SECONDS", seconds)
+    finish, lost = task.Worker._finish, list[int]()
+
+    def deadly(worker: task.Worker, level: int) -> None:
+        if level == 12 and worker.worker == 1 and not lost:
+            lost.append(level)
+            raise Lost("ExecutorLostFailure")
+        finish(worker, level)
+
+    monkeypatch.setattr(task.Worker, "_finish", deadly)
+    result = temporarily(tmp_path / "run")
+    assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert result.notes == (f"tasks were lost at level 12 (an executor was lost: task 1 on 127.0.0.1); {again}",)
+    assert len(list((tmp_path / "run" / "commits").iterdir())) == result.depth + 1
+
+
+@pytest.mark.timeout(60)
+def test_what_was_found_when_memory_is_full_can_be_gone_on_with(tmp_path: Path) -> None:
+    result = temporarily(tmp_path / "run", memory=45_000)
+    assert result.stopped is StopReason.MEMORY
+    assert result.depth > 5
+    again = resumed(tmp_path / "run")
+    assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert again.stored_levels == result.depth - 1
 
 
 # -- in a grid ----------------------------------------------------------------------------------------------------------

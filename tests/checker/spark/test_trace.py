@@ -46,8 +46,9 @@ def jobs(driver: SparkDriver, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return begun
 
 
-def over_spark(driver: SparkDriver, question: Question, folder: Path) -> Result:
+def over_spark(driver: SparkDriver, question: Question, folder: Path, is_temporary: bool = False) -> Result:
     with RunDirectory.create(folder, question, 7) as run:
+        run.is_temporary = is_temporary
         return SparkSearch(question, run, driver).run()
 
 
@@ -61,13 +62,15 @@ def test_a_short_space_is_walked_back_in_the_driver(driver: SparkDriver, tmp_pat
     assert jobs == [2]  # the search itself
 
 
+@pytest.mark.parametrize("is_temporary", [False, True])
 def test_deep_levels_are_walked_back_in_one_job_whatever_the_number_of_steps(
-    driver: SparkDriver, tmp_path: Path, jobs: list[int], monkeypatch: pytest.MonkeyPatch
+    driver: SparkDriver, tmp_path: Path, jobs: list[int], monkeypatch: pytest.MonkeyPatch, is_temporary: bool
 ) -> None:
     monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", TINY)
     for number, question in enumerate((climbing(), load_spec("kip101").question())):
         jobs.clear()
-        assert answer(over_spark(driver, question, tmp_path / str(number))) == answer(search(question, Bounds(2)))
+        found = over_spark(driver, question, tmp_path / str(number), is_temporary)
+        assert answer(found) == answer(search(question, Bounds(2)))
         assert len(jobs) == 2, "the search, and the walk back"
 
 
