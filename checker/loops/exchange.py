@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from acked.checker.loops import slots
 from acked.checker.loops.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
-from acked.checker.loops.slots import COMPRESSES
+from acked.checker.loops.slots import EXTRACTS
 from acked.checker.loops.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
@@ -77,7 +77,7 @@ def put_bytes(target: P8, x: U64, width: U64) -> U64:
 
     Behind them it writes others, eight in all at most, of which `width` are in use.
     """
-    if COMPRESSES:
+    if EXTRACTS:
         return pack_bytes(target, x)
     ones = 0x0101010101010101
     rest = 0x7F7F7F7F7F7F7F7F
