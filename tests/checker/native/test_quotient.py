@@ -360,9 +360,14 @@ def test_a_search_that_is_nearly_over_keeps_its_states(monkeypatch: pytest.Monke
     monkeypatch.setattr(forgetting, "FORGET_FROM", 16_000)
     question = ask(counters(5, 7), always("Small", lambda s: s.n0 <= 7))
     for is_over in (True, False):
-        told = []
+        told: list[int] = []
+
+        def tell(sizes: Sequence[int], told: list[int] = told, answer: bool = is_over) -> bool:
+            told.append(sum(sizes))
+            return answer
+
         with monkeypatch.context() as patch:
-            patch.setattr(forgetting, "is_nearly_over", lambda sizes: told.append(sum(sizes)) or is_over)  # noqa: B023
+            patch.setattr(forgetting, "is_nearly_over", tell)
             searching = LocalSearch(question, Bounds(1, MEMORY))
             assert searching.run().distinct_states == 8**5 == told[-1]
         assert (searching._forgetting._code is None) == is_over
