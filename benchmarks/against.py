@@ -5,7 +5,7 @@ search says of its table and its states); ratios are taken pair by pair. The tig
 that its table grows by small steps near the end.
 
     git worktree add ../before COMMIT && make -C ../before setup
-    python benchmarks/against.py ../before [--runs N]
+    python benchmarks/against.py ../before [SPEC …] [--runs N]
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from local import Run, millions, run, run_at_once
 
 TIGHT = {"kip320-large": "150MB", "partition": "130MB"}
 """About 15 and 22 bytes a state."""
+SPECS = ("kip320", "kip320-large", "partition", "transactions")
 
 
 def row(what: str, mine: Sequence[Run], others: Sequence[Run]) -> None:
@@ -43,13 +44,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path, help="a checkout that is set up")
     parser.add_argument("--runs", type=int, default=7, help="pairs of runs")
+    parser.add_argument("specs", nargs="*", default=SPECS)
     options = parser.parse_args()
     other = [str(options.other / ".venv" / "bin" / "acked")]
-    print(f"$ python benchmarks/against.py {options.other} --runs {options.runs}")
-    for spec, tight in TIGHT.items():
+    print(f"$ python benchmarks/against.py {options.other} {' '.join(options.specs)} --runs {options.runs}")
+    for spec in options.specs:
         for workers in (1, 2):
             asked = ["check", spec, "-w", str(workers)]
-            settings = {"": asked, f", --memory {tight}": [*asked, "--memory", tight]} if workers == 1 else {"": asked}
+            settings = {"": asked}
+            if workers == 1 and spec in TIGHT:
+                settings[f", --memory {TIGHT[spec]}"] = [*asked, "--memory", TIGHT[spec]]
             for setting, command in settings.items():
                 for arguments, program in ((command, None), (asked, other)):
                     run(arguments, program=program)  # compiles, and touches memory once: its time is not counted
@@ -58,14 +62,15 @@ def main() -> None:
                     mine.append(run(command))
                     others.append(run(asked, program=other))
                 row(f"{spec} -w {workers}{setting}", mine, others)
-    one, two = (["check", "kip320-large", "-w", str(workers)] for workers in (1, 2))
-    gains, apart = [], []
-    for _ in range(options.runs):
-        single = run(one)
-        gains.append(single.answer["seconds"] / run(two).answer["seconds"])
-        apart.append(sum(single.answer["seconds"] / each.answer["seconds"] for each in run_at_once(2, one)))
-    print(f"two workers over one {statistics.median(gains):.2f} ({min(gains):.2f} to {max(gains):.2f}); "
-          f"two separate searches {statistics.median(apart):.2f} ({min(apart):.2f} to {max(apart):.2f})")  # fmt: skip
+    for spec in options.specs:
+        one, two = (["check", spec, "-w", str(workers)] for workers in (1, 2))
+        gains, apart = [], []
+        for _ in range(options.runs):
+            single = run(one)
+            gains.append(single.answer["seconds"] / run(two).answer["seconds"])
+            apart.append(sum(single.answer["seconds"] / each.answer["seconds"] for each in run_at_once(2, one)))
+        print(f"{spec}: two workers over one {statistics.median(gains):.2f} ({min(gains):.2f} to {max(gains):.2f}); "
+              f"two separate searches {statistics.median(apart):.2f} ({min(apart):.2f} to {max(apart):.2f})")  # fmt: skip
 
 
 if __name__ == "__main__":

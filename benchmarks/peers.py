@@ -1,9 +1,9 @@
-"""Measures acked beside SPIN on the same state space: counts that must agree, processor seconds, wall seconds, memory.
+"""Measures acked beside other model checkers on the same states: counts that must agree, processor and wall seconds, memory.
 
-Ends with 1 if a count differs. Needs SPIN (`apt-get install spin`) and gcc; says so if one is missing. `peers.md` reads the
-figures.
+Ends with 1 if a count differs. Needs SPIN (`apt-get install spin`) and gcc; says so if one is missing. stateright is measured
+where there is Cargo, and TLC where its jar is named. `peers.md` reads the figures.
 
-    python benchmarks/peers.py [--runs N] [--large]
+    python benchmarks/peers.py [--runs N] [--tlc tla2tools.jar] [small] [large] [partition]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,12 +32,10 @@ from local import acked  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.search.local import LocalSearch  # noqa: E402
-from acked.checker.spec.resolve import property_named, protocol_named  # noqa: E402
+from acked.reports.exports.tla_module import module_of  # noqa: E402
+from acked.reports.shell.specs import find_spec  # noqa: E402
+from benchmarks.parts import stateright  # noqa: E402
 from benchmarks.parts.promela import MODEL, twin  # noqa: E402
-
-INVARIANTS = ("WeakIsr", "StrongIsr")
-MOST_ENABLED = 16
-"""More actions than are ever enabled at once in the states measured here; SPIN's model stops where it is too low."""
 
 COMMON = ("-O3", "-march=native", "-w", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR", "-DNOBOUNDCHECK", "-DMEMLIM=16000")
 TABLE = ("-DNOCOMP", "-DSFH")
@@ -69,6 +68,50 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
+class Instance:
+    """What is searched: a spec whose properties are decided in single states, and sizes for the other checkers.
+
+    `most_enabled` is more actions than are ever enabled at once; SPIN's model stops where it is too low. `slots` is the
+    binary logarithm of the size of SPIN's hash table.
+    """
+
+    title: str
+    spec: str
+    most_enabled: int
+    slots: int
+    is_small: bool = False
+    depth: int = 10_000
+    """Steps that SPIN's depth-first search may be deep in, which takes memory."""
+
+
+def kip320(max_leader_epoch: int, slots: int, is_small: bool) -> Instance:
+    """kip320 with the two invariants of its in-sync replicas."""
+    text = f"""\
+title = "kip320"
+protocol = "kip320"
+[constants]
+replicas = 3
+log_size = 2
+max_records = 2
+max_leader_epoch = {max_leader_epoch}
+[check]
+invariants = ["WeakIsr", "StrongIsr"]
+"""
+    return Instance(f"kip320 (3, 2, 2, {max_leader_epoch})", text, 16, slots, is_small)
+
+
+def partition() -> Instance:
+    """The bundled spec without its one property of steps."""
+    text = (ROOT / "specs" / "partition.toml").read_text().partition("[expect]")[0]
+    return Instance("partition, five invariants", text.replace(', "LeaderHwStays"', ""), 64, 25, depth=5_000_000)
+
+
+INSTANCES = {"small": kip320(2, 22, True), "large": kip320(3, 26, False), "partition": partition()}
+TLC_HEAP = "-Xmx3g"
+SPEC = "asked.toml"
+
+
+@dataclass(frozen=True)
 class Measured:
     """One run: seconds on the clock and of the processor, bytes at the peak, and what was counted."""
 
@@ -79,10 +122,8 @@ class Measured:
     generated: int
 
 
-def question(constants: Mapping[str, int]) -> Question:
-    """kip320 with the two invariants of its in-sync replicas."""
-    protocol = protocol_named("kip320")
-    return Question(protocol.instantiate(constants), tuple(property_named(protocol, name) for name in INVARIANTS))
+Ways = Mapping[str, Callable[[], Measured]]
+"""Ways to search an instance, by name."""
 
 
 def finish(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> tuple[str, float, float, int]:
@@ -103,10 +144,10 @@ def finish(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) ->
 class Spin:
     """The twin's verifiers, compiled once for every setting."""
 
-    def __init__(self, asked: Question, settings: Sequence[Setting], slots: int, folder: Path) -> None:
-        self._slots = slots
+    def __init__(self, asked: Question, instance: Instance, settings: Sequence[Setting], folder: Path) -> None:
+        self._slots, self._depth = instance.slots, instance.depth
         self._folder = folder
-        for name, text in twin(asked, MOST_ENABLED).items():
+        for name, text in twin(asked, instance.most_enabled).items():
             (folder / name).write_text(text)
         self.build_cpu = finish(["spin", "-a", MODEL], folder, {})[2]
         for number, setting in enumerate(settings):
@@ -117,7 +158,7 @@ class Spin:
 
     def run(self, number: int, setting: Setting) -> Measured:
         """One verification."""
-        arguments = ["-E", "-n", "-m10000", f"-w{setting.slots or self._slots}", *setting.arguments]
+        arguments = ["-E", "-n", f"-m{self._depth}", f"-w{setting.slots or self._slots}", *setting.arguments]
         text, wall, cpu, _ = finish([f"./pan{number}", *arguments], self._folder, HUGE_PAGES)
         if "errors: 0" not in text or "Search not completed" in text or "depth too small" in text:
             raise SystemExit(f"{setting.name} did not complete without an error: {text[-400:]}")
@@ -136,31 +177,45 @@ def _found(pattern: str, text: str) -> str:
     return match[1]
 
 
-def command(constants: Mapping[str, int], workers: int, folder: Path) -> Measured:
+def checked_by_stateright(folder: Path, *arguments: str) -> Measured:
+    """One run of stateright, which keeps fingerprints of states."""
+    text, wall, cpu, peak = finish([f"./{stateright.PROGRAM}", *arguments], folder, HUGE_PAGES)
+    found = re.search(r"(\d+) states, (\d+) generated, errors: 0", text)
+    if found is None:
+        raise SystemExit(f"stateright did not complete without an error: {text[-400:]}")
+    return Measured(wall, cpu, peak, int(found[1]), int(found[2]))
+
+
+def checked_by_tlc(folder: Path, jar: str, workers: int) -> Measured:
+    """One run of TLC, which keeps fingerprints of states."""
+    command = ["java", TLC_HEAP, "-XX:+UseParallelGC", "-cp", jar, "tlc2.TLC", "-noGenerateSpecTE"]
+    module = next(folder.glob("*.tla")).stem
+    text, wall, cpu, peak = finish([*command, "-workers", str(workers), module], folder, {})
+    found = re.search(r"^(\d+) states generated, (\d+) distinct states found", text, re.MULTILINE)
+    if found is None or "No error has been found" not in text:
+        raise SystemExit(f"TLC did not complete without an error: {text[-400:]}")
+    return Measured(wall, cpu, peak, int(found[2]), int(found[1]))
+
+
+def command(spec: Path, workers: int) -> Measured:
     """One whole `acked check`."""
-    spec = folder / "kip320.toml"
-    if not spec.exists():
-        lines = [*(f"{name} = {value}" for name, value in constants.items()), "[check]", f"invariants = {list(INVARIANTS)}"]
-        spec.write_text("\n".join(['title = "kip320"', 'protocol = "kip320"', "[constants]", *lines, ""]))
     arguments = [*acked(), "check", str(spec), "-w", str(workers), "--format", "json", "--quiet"]
     text, wall, cpu, peak = finish(arguments, ROOT, {})
     answer = json.loads(text)
     if answer["verdict"] != "holds":
-        raise SystemExit(f"acked says {answer['verdict']} of kip320")
+        raise SystemExit(f"acked says {answer['verdict']} of {spec}")
     return Measured(wall, cpu, peak, answer["distinct_states"], answer["generated_states"])
 
 
-def search(constants: Mapping[str, int], workers: int) -> Measured:
+def search(spec: Path, workers: int) -> Measured:
     """One search of acked's in a process of its own, from the first state on; its memory is that of states and table."""
-    given = json.dumps(dict(constants))
-    text, _, _, _ = finish([sys.executable, __file__, "--search", str(workers), "--constants", given], ROOT, {})
+    text, _, _, _ = finish([sys.executable, __file__, "--search", str(workers), "--spec", str(spec)], ROOT, {})
     return Measured(**json.loads(text.splitlines()[-1]))
 
 
-def search_here(constants: Mapping[str, int], workers: int) -> None:
+def search_here(spec: Path, workers: int) -> None:
     """What `search` runs."""
-    asked = question(constants)
-    engine = LocalSearch(asked, Bounds(workers))
+    engine = LocalSearch(find_spec(str(spec)).question(), Bounds(workers))
     wall, cpu = time.perf_counter(), time.process_time()
     result = engine.run()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -170,29 +225,49 @@ def search_here(constants: Mapping[str, int], workers: int) -> None:
     }))  # fmt: skip
 
 
-def compare(title: str, constants: Mapping[str, int], settings: Sequence[Setting], slots: int, runs: int) -> bool:
+def ways_of(instance: Instance, spin: Spin, settings: Sequence[Setting], folder: Path, tlc: str | None) -> Ways:
+    """Every way to search the instance whose spec is in the folder, by name."""
+    spec, found = folder / SPEC, dict[str, Callable[[], Measured]]()
+    asked = find_spec(str(spec)).question()
+    for workers, many in ((1, "one thread"), (2, "two threads")):
+        found[f"acked, search alone, {many}"] = partial(search, spec, workers)
+    for workers, many in ((1, "one thread"), (2, "two threads")):
+        found[f"acked check, command to verdict, {many}"] = partial(command, spec, workers)
+    for number, setting in enumerate(settings):
+        found[setting.name] = partial(spin.run, number, setting)
+    place = folder / "stateright"
+    place.mkdir()
+    if stateright.build(asked, instance.most_enabled, place, ROOT / "build" / "stateright"):
+        for way, name in (("bfs", "breadth first"), ("dfs", "depth first")):
+            found[f"stateright, {name}, one thread"] = partial(checked_by_stateright, place, way, "1")
+        found["stateright, breadth first, two threads"] = partial(checked_by_stateright, place, "bfs", "2")
+    else:
+        print("stateright is left out: Cargo is not here, or does not get it")
+    if tlc is not None and instance.is_small:
+        made = module_of(asked, instance.title)
+        (folder / f"{made.name}.tla").write_text(made.text)
+        (folder / f"{made.name}.cfg").write_text(made.configuration)
+        found["TLC, one worker"] = partial(checked_by_tlc, folder, tlc, 1)
+    return found
+
+
+def compare(instance: Instance, runs: int, tlc: str | None) -> bool:
     """Measures one instance by turns and prints its table; whether all counts agree."""
+    settings = [setting for setting in SETTINGS if instance.is_small or not setting.is_small]
     folder = Path(tempfile.mkdtemp(prefix="peers-"))
     try:
-        spin = Spin(question(constants), settings, slots, folder)
-        ways: list[tuple[str, Callable[[], Measured]]] = [
-            (f"acked, search alone, {many}", lambda w=w: search(constants, w))  # type: ignore[misc]
-            for w, many in ((1, "one thread"), (2, "two threads"))
-        ]
-        ways += [
-            (f"acked check, command to verdict, {many}", lambda w=w: command(constants, w, folder))  # type: ignore[misc]
-            for w, many in ((1, "one thread"), (2, "two threads"))
-        ]
-        ways += [(setting.name, lambda n=n, s=setting: spin.run(n, s)) for n, setting in enumerate(settings)]  # type: ignore[misc]
-        ways[2][1]()  # compiles what is not in the cache yet
-        table: dict[str, list[Measured]] = {name: [] for name, _ in ways}
+        (folder / SPEC).write_text(instance.spec)
+        spin = Spin(find_spec(str(folder / SPEC)).question(), instance, settings, folder)
+        ways = ways_of(instance, spin, settings, folder, tlc)
+        command(folder / SPEC, 1)  # compiles what is not in the cache yet
+        table: dict[str, list[Measured]] = {name: [] for name in ways}
         for _ in range(runs):
-            for name, measure in ways:
+            for name, measure in ways.items():
                 table[name].append(measure())
     finally:
         shutil.rmtree(folder)
     first = next(iter(table.values()))[0]
-    print(f"\n{title}: {first.states:,} states, {first.generated:,} generated; medians of {runs} runs by turns\n")
+    print(f"\n{instance.title}: {first.states:,} states, {first.generated:,} generated; medians of {runs} runs by turns\n")
     print(f"| {'':<44} | CPU s (least)  | wall s |  MB |\n|---|--:|--:|--:|")
     agree = True
     for name, taken in table.items():
@@ -219,26 +294,23 @@ def main() -> int:
     """Runs and prints everything."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each")
-    parser.add_argument("--large", action="store_true", help="also the instance with ten million states")
+    parser.add_argument("--tlc", help="the jar of TLC, and of what it needs, as a class path; for the smallest instance")
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"what is searched: {', '.join(INSTANCES)}")
     parser.add_argument("--search", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--constants", type=json.loads, help=argparse.SUPPRESS)
+    parser.add_argument("--spec", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.search:
-        search_here(options.constants, options.search)
+        search_here(options.spec, options.search)
         return 0
     for program, remedy in (("spin", "apt-get install spin"), ("gcc", "apt-get install gcc")):
         if shutil.which(program) is None:
             print(f"{program} is not on this machine, and this benchmark runs it; try {remedy}", file=sys.stderr)
             return 2
     version = subprocess.run(["spin", "-V"], capture_output=True, text=True, check=True).stdout.strip()
-    print(f"$ python benchmarks/peers.py --runs {options.runs}{' --large' if options.large else ''}")
+    print(f"$ python benchmarks/peers.py {' '.join(sys.argv[1:])}")
     print(f"{version}; {os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start")
-    small = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
-    agree = compare("kip320 (3, 2, 2, 2)", small, SETTINGS, 22, options.runs)
-    if options.large:
-        rest = [setting for setting in SETTINGS if not setting.is_small]
-        agree &= compare("kip320 (3, 2, 2, 3)", {**small, "max_leader_epoch": 3}, rest, 26, options.runs)
-    return 0 if agree else 1
+    agree = [compare(INSTANCES[name], options.runs, options.tlc) for name in options.instances or ["small"]]
+    return 0 if all(agree) else 1
 
 
 if __name__ == "__main__":

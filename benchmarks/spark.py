@@ -19,8 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +32,17 @@ sys.path.insert(0, str(ROOT))
 from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.base.observer import Observer, Progress  # noqa: E402
+from acked.checker.native.compile import Kernel  # noqa: E402
+from acked.checker.native.shape import shape_of  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
-from acked.checker.search.local import search  # noqa: E402
+from acked.checker.search.local import LocalSearch, search  # noqa: E402
+from acked.checker.shards.shard import address  # noqa: E402
 from acked.checker.spark.driver import SparkSearch  # noqa: E402
 from acked.checker.spark.java import find_java  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
+from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code, write_all  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 from acked.invariants.property import Kind, Property  # noqa: E402
 from acked.model.language.action import require  # noqa: E402
@@ -54,6 +60,8 @@ PARTS = {
 """What the times that tasks book are told as."""
 
 EXECUTOR_MEMORY = {"spark.executor.memory": "1g"}
+NARROW = 500
+"""Levels of the search whose levels are small."""
 TOUCHED = 768 << 20
 """Bytes that are written to and given back before each run that is compared, more than either takes."""
 
@@ -184,6 +192,43 @@ def checkpoints(spec: Spec, runs: int) -> None:
     print(f"  ratio of processor time, pair by pair       {median(processors)}")
     print(f"  nanoseconds of a processor for a state      {median(extra)}")
     print(f"  bytes stored for a state                    {stored / result.distinct_states:.1f}")
+    narrow = []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
+            question = counting(NARROW - 1, NARROW)
+            with RunDirectory.create(Path(folder) / "run", question) as run:
+                narrow.append(search(question, Bounds(workers=1), stored=run).seconds)
+    print(f"  seconds of {NARROW} levels of one state         {median(narrow)}")
+
+
+def writing(spec: Spec, runs: int) -> None:
+    """What it takes a processor to pack a state, to sum it up, and to hand it to the system."""
+    question = spec.question()
+    found = LocalSearch(question, Bounds(1), keeps_states=True)
+    found.run()
+    (shard,), shape = found.shards, shape_of(question.plan)
+    codec = StateCodec(shape, 1, Kernel(exchange_code(shape)))
+    spent: dict[str, list[float]] = {"packed": [], "summed": [], "written": []}
+    with tempfile.TemporaryFile(buffering=0) as file:
+        for _ in range(runs):
+            file.seek(0)
+            taken = dict.fromkeys(spent, 0.0)
+            for begin in range(0, shard.count, BLOCK_STATES):
+                moments = [time.thread_time()]
+                states = address(shard.states) + 8 * shard.words * begin
+                _, body = codec.pack(1, states, min(BLOCK_STATES, shard.count - begin))
+                moments.append(time.thread_time())
+                zlib.crc32(body)
+                moments.append(time.thread_time())
+                write_all(file, [body])
+                moments.append(time.thread_time())
+                for what, (before, after) in zip(spent, pairwise(moments), strict=True):
+                    taken[what] += after - before
+            taken["packed"] -= taken["summed"]  # as a part of packing
+            for what, seconds in taken.items():
+                spent[what].append(seconds / shard.count * 1e9)
+    for what, values in spent.items():
+        print(f"  nanoseconds until a state is {what:<15}{median(values)}")
 
 
 class KillAt(Observer):
@@ -349,6 +394,7 @@ def main() -> None:
     small = load_spec("kip320-2222")
     if options.only in (None, "checkpoints"):
         checkpoints(spec, 2 * options.runs)
+        writing(small, options.runs)
     if options.only in (None, "local", "traces"):
         with tempfile.TemporaryDirectory() as folder:
             begin = time.perf_counter()

@@ -14,7 +14,8 @@ import argparse
 import ctypes
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 from acked.base.bounds import Bounds
 from acked.checker.loops.language import P64, U64, at, call, minimum, p64
@@ -29,6 +30,8 @@ from acked.checker.shards.shard import Shard, address, alone, numbers
 from acked.reports.shell.options import AskedSpec
 
 SPECS = ("kip320", "kip320-large", "partition", "transactions")
+SMALL = ("delivery", "truncate-to-hw")
+"""One that holds, and one with a trace."""
 
 W = 1
 """The literal that the loop is compiled with; the value here only names it."""
@@ -114,6 +117,35 @@ def measure(name: str, runs: int) -> None:
     print(f"  {'all stages':<32} {sum(shares):6.2f} ns a generated state; the search before took {spent:.2f}")
 
 
+def outside(name: str, runs: int) -> None:
+    """Prints how many milliseconds a search of few states spends outside native code, when code is compiled and loaded."""
+    native = [0.0]
+    taken = Kernel.function
+
+    def timed(kernel: Kernel, function: str, parameters: int) -> Callable[..., int]:
+        work = taken(kernel, function, parameters)
+
+        def run(*arguments: int) -> int:
+            begin = time.thread_time()
+            result = work(*arguments)
+            native[0] += time.thread_time() - begin
+            return result
+
+        return run
+
+    spent = []
+    with patch.object(Kernel, "function", timed):
+        for _ in range(runs + 1):
+            question: Question = AskedSpec.from_options(name).load().question()
+            _ = question.plan  # which is known before the search begins
+            searching = LocalSearch(question, Bounds(1))
+            native[0], begin = 0.0, time.thread_time()
+            result = searching.run()
+            spent.append((time.thread_time() - begin - native[0]) * 1e3)
+    print(f"\n{name}: {result.distinct_states:,} states, {statistics.median(spent[1:]):.1f} ms outside native code "
+          f"({min(spent[1:]):.1f} to {max(spent[1:]):.1f}), {native[0] * 1e3:.1f} in it")  # fmt: skip
+
+
 def main() -> None:
     """Measures every spec named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -122,6 +154,8 @@ def main() -> None:
     chosen = parser.parse_args()
     for name in chosen.specs:
         measure(name, chosen.runs)
+    for name in SMALL:
+        outside(name, 4 * chosen.runs)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from acked.checker.loops.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.loops.slots import COMPRESSES
+from acked.checker.loops.slots import EXTRACTS
 from acked.checker.loops.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
@@ -134,7 +134,7 @@ def put_bytes(target: P8, x: U64, width: U64) -> U64:
 
     Behind them it writes others, eight in all at most, of which `width` are in use.
     """
-    if COMPRESSES:
+    if EXTRACTS:
         return pack_bytes(target, x)
     ones = 0x0101010101010101
     rest = 0x7F7F7F7F7F7F7F7F

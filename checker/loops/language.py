@@ -77,8 +77,7 @@ def combine(kind: U64, target: P64, a: P64, b: P64) -> None:
 def pack_bytes(target: P8, value: U64) -> U64:
     """Writes the bytes of a word that are not zero; a bit for each of them, and from bit 8 on how many they are.
 
-    It writes eight bytes in any case. Only for processors that compress vectors of bytes (`COMPRESSES` in `slots.py`); others
-    take long.
+    It writes eight bytes in any case. Only for processors that pack the chosen bits of a word (`EXTRACTS` in `slots.py`).
     """
     _only_native(target, value)
 

@@ -58,6 +58,9 @@ W = 1
 # Whether the processor packs the chosen 16-bit numbers of a vector in one instruction (AVX-512 VBMI2).
 COMPRESSES = 0
 
+# Whether the processor packs the chosen bits of a word in one instruction, and soon (BMI2).
+EXTRACTS = 0
+
 # Whether the loops know programs; where there is code for every question they need not.
 INTERPRETS = 0
 

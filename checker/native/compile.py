@@ -222,7 +222,9 @@ def _lanes() -> int:
 
 def _processor_literals() -> dict[str, int]:
     """Literals that say what this processor can do, and what loops for it do."""
-    return {"COMPRESSES": int(_has("avx512vbmi2")), "INTERPRETS": 1}
+    # AMD's processors before Zen 3 take hundreds of cycles to pack chosen bits.
+    extracts = _has("bmi2") and processor().partition(" ")[0] not in ("bdver4", "znver1", "znver2")
+    return {"COMPRESSES": int(_has("avx512vbmi2")), "EXTRACTS": int(extracts), "INTERPRETS": 1}
 
 
 def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:

@@ -24,8 +24,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i16 @llvm.ctpop.i16(i16)
-declare <16 x i8> @llvm.experimental.vector.compress.v16i8(<16 x i8>, <16 x i1>, <16 x i8>)
+declare i64 @llvm.x86.bmi.pext.64(i64, i64)
 declare i32 @llvm.ctpop.i{HALF}(i{HALF})
 declare <{HALF} x i16> @llvm.experimental.vector.compress.v{HALF}i16(<{HALF} x i16>, <{HALF} x i1>, <{HALF} x i16>)
 """
@@ -141,18 +140,15 @@ def combine(let: Let, emit: Emit, kind: str, target: str, a: str, b: str) -> str
 
 
 def pack_bytes(let: Let, emit: Emit, target: str, value: str) -> str:
-    """`language.pack_bytes`: the word's bytes are the lower half of a vector, because no shorter one can be packed."""
-    wide = "<16 x i8>"
-    word = let(f"insertelement <2 x i64> zeroinitializer, i64 {value}, i64 0")
-    numbers = let(f"bitcast <2 x i64> {word} to {wide}")
-    mask = let(f"icmp ne {wide} {numbers}, zeroinitializer")
-    name = "@llvm.experimental.vector.compress.v16i8"
-    chosen = let(f"call {wide} {name}({wide} {numbers}, <16 x i1> {mask}, {wide} poison)")
-    packed = let(f"extractelement <2 x i64> {let(f'bitcast {wide} {chosen} to <2 x i64>')}, i64 0")
-    emit(f"store i64 {packed}, ptr {target}, align 1")
-    bits = let(f"bitcast <16 x i1> {mask} to i16")
-    count = let(f"zext i16 {let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
-    return let(f"or i64 {let(f'zext i16 {bits} to i64')}, {let(f'shl i64 {count}, 8')}")
+    """`language.pack_bytes`: the sum has the upper bit of every byte that is not zero, and carries nothing beyond a byte."""
+    rest, upper = (int.from_bytes(bytes([byte] * 8), "little") for byte in (0x7F, 0x80))
+    carried = let(f"add i64 {let(f'and i64 {value}, {rest}')}, {rest}")
+    used = let(f"and i64 {let(f'or i64 {carried}, {value}')}, {upper}")
+    chosen = let(f"mul i64 {let(f'lshr i64 {used}, 7')}, 255")
+    emit(f"store i64 {let(f'call i64 @llvm.x86.bmi.pext.64(i64 {value}, i64 {chosen})')}, ptr {target}, align 1")
+    bits = let(f"call i64 @llvm.x86.bmi.pext.64(i64 {used}, i64 {upper})")
+    count = let(f"call i64 @llvm.ctpop.i64(i64 {used})")
+    return let(f"or i64 {bits}, {let(f'shl i64 {count}, 8')}")
 
 
 WORDS: Mapping[str, Callable[..., str]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
+from operator import add
 
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
@@ -54,6 +55,8 @@ class LevelReport:
     @classmethod
     def of(cls, parts: Sequence[LevelReport]) -> LevelReport:
         """The report of a level from those of the workers that share it; the order of the workers does not matter."""
+        if len(parts) == 1:
+            return parts[0]
         bad_states: dict[int, Words] = {}
         bad_steps: dict[int, tuple[Words, int]] = {}
         for part in parts:
@@ -96,8 +99,8 @@ class _Counts:
     def plus(self, enabled: Sequence[int], new: Sequence[int]) -> _Counts:
         return _Counts(
             self.sizes,
-            tuple(a + b for a, b in zip(self.enabled, enabled, strict=True)),
-            tuple(a + b for a, b in zip(self.new, new, strict=True)),
+            tuple(map(add, self.enabled, enabled)),
+            tuple(map(add, self.new, new)),
         )
 
 
@@ -273,6 +276,8 @@ class Ledger:
         return False
 
     def _take_findings(self, report: LevelReport) -> list[Finding]:
+        if not report.bad_states and not report.bad_steps:
+            return []
         states, steps = len(self.question.state_properties), len(self.question.step_properties)
         probes = len(self.question.state_probes)
         met = [self.question.state_probes[p - states] for p in report.bad_states if states <= p < states + probes]

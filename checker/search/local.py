@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +22,7 @@ from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
@@ -283,14 +284,15 @@ class LocalSearch:
         begins before 0).
         """
         done = list(begins)
-        if self._forgetting.is_ready(self.shards, self._compiler) and self._forget_states(done):
+        if self._forgetting.is_ready(self.shards, self._compiler, self.levels) and self._forget_states(done):
             begins, ends, done = self._counted_from(done, begins, ends)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
             if self._recorder is not None:
                 self._recorder.catch_up(sum(ends) - sum(done), self._pool)
             done = self._each(
-                lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
+                lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker])),  # noqa: B023
+                sum(ends) - sum(done) > BATCH,
             )
             is_deferred = self.shards[0].needs_growth
             if is_deferred:
@@ -374,15 +376,18 @@ class LocalSearch:
             )
         )
 
-    def _each(self, work: Callable[[int, Shard], T]) -> list[T]:
-        """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
-        if len(self.shards) == 1:
-            return [work(0, self.shards[0])]
-        futures: list[Future[T]] = [self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)]
+    def _each(self, work: Callable[[int, Shard], T], at_once: bool = True) -> list[T]:
+        """The work done by every worker, at once if there is enough; a Ctrl-C waits until the native calls are back.
+
+        The first worker is the calling thread: waking one takes as long as a small level.
+        """
+        if len(self.shards) == 1 or not at_once:
+            return [work(worker, shard) for worker, shard in enumerate(self.shards)]
+        others = [self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards) if worker]
         try:
-            return [future.result() for future in futures]
+            return [work(0, self.shards[0]), *(future.result() for future in others)]
         except KeyboardInterrupt:
-            for future in futures:
+            for future in others:
                 future.exception()
             raise
 

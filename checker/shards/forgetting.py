@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from math import exp, log
 
 from acked.base.bounds import address_space_limit
 from acked.checker.loops.lines import LineKind, Lines
@@ -12,6 +13,28 @@ from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
 from acked.checker.shards.compact import FORGET_FROM, CompactShard, Each, Range, compact_lines, without_states
 from acked.checker.shards.shard import Shard
+
+SPAN = 2
+"""How many levels apart those are by which it is told how levels grow."""
+REST = 3
+"""How many times the states that it has a search must have before it: moving one takes as long as is gained with so many."""
+LARGE = 8
+"""A search of so many times the states from which on it may forget them forgets them, whatever it has before it."""
+
+
+def is_nearly_over(sizes: Sequence[int]) -> bool:
+    """Whether levels of such sizes bring no more than REST times their states, if they go on as a bell rises and falls."""
+    if len(sizes) <= 2 * SPAN or 0 in sizes:
+        return False
+    first, middle, last = (log(size) for size in sizes[-1 - 2 * SPAN :: SPAN])
+    bend = max(2 * middle - first - last, 0) / SPAN**2  # what the logarithm of growth loses by a level
+    growth, size, rest = (last - middle) / SPAN - bend * (SPAN - 1) / 2, float(sizes[-1]), 0.0
+    most = REST * sum(sizes)
+    while size >= 1 and rest <= most:
+        growth -= bend
+        size *= exp(growth)
+        rest += size
+    return rest <= most
 
 
 @dataclass(frozen=True)
@@ -84,14 +107,16 @@ class Forgetting:
             return None
         return Forgotten(new, kernel, lines.kind)
 
-    def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
+    def is_ready(self, shards: Sequence[Shard], compiler: Executor, levels: Sequence[Sequence[Range]] = ()) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
 
-        Never where address space is limited, of which it takes several times what it may fill: there, it is tried when memory
-        is full.
+        `levels` is as in `forget`: with few states before it, a search keeps those that it has. Never where address space is
+        limited, of which it takes several times what it may fill: there, it is tried when memory is full.
         """
         states = sum(shard.found for shard in shards)
         if 2 * states < self._least or isinstance(shards[0], CompactShard) or address_space_limit() is not None:
+            return False
+        if states < LARGE * self._least and is_nearly_over([sum(end - begin for begin, end in level) for level in levels]):
             return False
         if self._code is None:
             lines = self.lines(shards)

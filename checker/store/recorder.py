@@ -45,12 +45,11 @@ class _Block:
 
 @dataclass
 class _Step:
-    """A step to be committed: nobody has begun to write `blocks`, of `waiting` states; `left` blocks are not written yet."""
+    """A step to be committed: nobody has begun to write `blocks`; `left` blocks are not written yet."""
 
     report: LevelReport | None
     level: int
     blocks: deque[_Block]
-    waiting: int
     left: int
     files: dict[int, LevelWriter] = field(default_factory=dict)
 
@@ -77,7 +76,9 @@ class Recorder:
         run.agree_on_layout(self.codecs[0])
         self._attempt = run.new_attempt()
         self._level = run.known_levels
-        self._steps: deque[_Step] = deque()
+        self._steps: deque[_Step] = deque()  # to be committed
+        self._open: deque[_Step] = deque()  # those of them that may have blocks that nobody has begun
+        self._given = self._begun = 0  # states: the thread that searches counts the first, who holds the lock the second
         self._parts: list[deque[_Block]] = [deque() for _ in range(workers)]
         self._lock = threading.Lock()
         self._calls: SimpleQueue[bool] = SimpleQueue()
@@ -121,7 +122,10 @@ class Recorder:
         # All workers expand at once, so what they expand first is written first.
         order = deque(block for together in zip_longest(*blocks) for block in together if block is not None)
         self._level += 1
-        self._steps.append(_Step(report, self._level, order, sum(count for _, count in parts), len(order)))
+        step = _Step(report, self._level, order, len(order))
+        self._given += sum(count for _, count in parts)
+        self._steps.append(step)
+        self._open.append(step)
         self._calls.put(False)
 
     @property
@@ -156,7 +160,7 @@ class Recorder:
 
     @property
     def _waiting(self) -> int:
-        return sum(step.waiting for step in list(self._steps))
+        return self._given - self._begun
 
     def _help(self, worker: int, left: int) -> None:
         while self._is_behind(left) and self._write_block(worker):
@@ -184,11 +188,13 @@ class Recorder:
     def _write_block(self, number: int) -> bool:
         """Writes the next block that nobody has begun, with the codec of this number; False if there is none."""
         with self._lock:
-            step = next((step for step in list(self._steps) if step.blocks), None)
-            if step is None:
+            while self._open and not self._open[0].blocks:
+                self._open.popleft()
+            if not self._open:
                 return False
+            step = self._open[0]
             block = step.blocks.pop() if number == self._own else step.blocks.popleft()
-            step.waiting -= block.count
+            self._begun += block.count
         try:
             if self._error is None:
                 codec = self._codecs[number]

@@ -92,7 +92,7 @@ def _llvm() -> Any:
 
 
 def _compiled(plan: KernelPlan, bits: int) -> bytes:
-    constants = {**literals(plan.instance.schema.words), "COMPRESSES": 0}
+    constants = {**literals(plan.instance.schema.words), "COMPRESSES": 0, "EXTRACTS": 0}
     loops = translator.translate((*visited.FUNCTIONS, *expansion.COMMON), constants)
     return linked(loops, (vector_ir(plan, LANES), fire_ir(plan)), bits, _EXPORTED, called(plan))
 

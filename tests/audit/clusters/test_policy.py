@@ -152,7 +152,8 @@ def test_what_was_not_asked_is_undecided_and_what_is_accepted_for_nothing_is_sai
     undecided = of_some(read, audited("orders", acks="all"), date(2027, 1, 1))
     assert undecided.verdict is AuditVerdict.UNDECIDED
     assert words(undecided) == ["orders: duplicates (clean) is undecided"]
-    refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, (), "it may not be read")]
+    group = TopicGroup(("orders",), gather([]), refusal="it may not be read")
+    refused = [Audited(group, None, None, (), group.refusal)]
     assert of_some(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
 
 

@@ -323,7 +323,7 @@ def test_a_large_search_goes_on_without_states_before_its_memory_is_full(
 ) -> None:
     seen = []
 
-    def is_ready(_: Forgetting, shards: Sequence[Shard], __: object) -> bool:
+    def is_ready(_: Forgetting, shards: Sequence[Shard], *__: object) -> bool:
         seen.append(isinstance(shards[0], CompactShard))
         return sum(shard.found for shard in shards) >= 10_000  # at once, whatever has been compiled
 
@@ -334,6 +334,44 @@ def test_a_large_search_goes_on_without_states_before_its_memory_is_full(
             assert answer(search(question, Bounds(workers, MEMORY))) == answer(whole)
         assert (seen[0], seen[-1]) == (False, True)
         seen.clear()
+
+
+BELL = (1, 6, 30, 138, 366, 1170, 2715, 5673, 10836, 18648, 28818, 40629, 53691, 66432, 77400)
+"""The first levels of kip320, which has 737,794 states."""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_over"),
+    [
+        (BELL, True),  # 306,553 states
+        (BELL[:-3], False),  # 162,721
+        (BELL[:4], False),  # too few to tell
+        ((100,) * 50, False),
+        ((100,) * 5 + (50, 25, 12, 6), True),
+        ((1, 2, 4, 8, 16, 32), False),
+        ((5, 0, 0, 0, 0, 0), False),  # a worker's part
+    ],
+)
+def test_the_end_of_a_search_is_told_by_its_levels(sizes: Sequence[int], is_over: bool) -> None:
+    assert forgetting.is_nearly_over(sizes) == is_over
+
+
+def test_a_search_that_is_nearly_over_keeps_its_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "FORGET_FROM", 16_000)
+    question = ask(counters(5, 7), always("Small", lambda s: s.n0 <= 7))
+    for is_over in (True, False):
+        told: list[int] = []
+
+        def tell(sizes: Sequence[int], told: list[int] = told, answer: bool = is_over) -> bool:
+            told.append(sum(sizes))
+            return answer
+
+        with monkeypatch.context() as patch:
+            patch.setattr(forgetting, "is_nearly_over", tell)
+            searching = LocalSearch(question, Bounds(1, MEMORY))
+            assert searching.run().distinct_states == 8**5
+        assert (searching._forgetting._code is None) == is_over
+        assert told[-1] == 8**5 if is_over else told  # Once it does without states, it is not asked again.
 
 
 def test_where_address_space_is_limited_states_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +390,7 @@ def test_where_there_is_no_address_space_states_are_kept_and_it_is_not_tried_aga
 
     question = ask(counters(5, 7), always("Small", lambda s: s.n0 <= 7))
     whole = search(question, Bounds(1, MEMORY))
-    monkeypatch.setattr(Forgetting, "is_ready", lambda self, shards, _: self.lines(shards) is not None)
+    monkeypatch.setattr(Forgetting, "is_ready", lambda self, shards, *_: self.lines(shards) is not None)
     monkeypatch.setattr(compact.CompactMemory, "__init__", reserve)
     assert answer(search(question, Bounds(1, MEMORY))) == answer(whole)
     assert len(tried) == 1

@@ -162,7 +162,7 @@ def test_a_task_that_goes_on_without_states_changes_no_answer(
 ) -> None:
     """From the beginning; from the second level on; and when it has hundreds, of which many are not expanded yet."""
     monkeypatch.setattr(driver, "FORGET_FROM", moment)
-    monkeypatch.setattr(Forgetting, "is_ready", lambda _, shards, __: type(shards[0]) is Shard and shards[0].found >= moment)
+    monkeypatch.setattr(Forgetting, "is_ready", lambda _, shards, *__: type(shards[0]) is Shard and shards[0].found >= moment)
     made = parts(monkeypatch)
     result = over_threads(small(), tmp_path / "run")
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
