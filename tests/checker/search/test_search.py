@@ -12,7 +12,7 @@ from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops import slots, table
-from acked.checker.native.compile import compile_quickly, load_kernel
+from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -395,13 +395,13 @@ def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_l
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     for question in (grid(5, 6), load_spec(CHECKOUT / "specs" / "truncate-to-hw.toml").question()):
-        assert compile_quickly(question.plan).has_quick_loops
+        assert load_kernel(question.plan).has_quick_loops
         first = answer(search(question, Bounds(workers, MEMORY)))
-        assert compile_quickly(question.plan).has_quick_loops, "so small a search leaves it to others"
+        assert load_kernel(question.plan).has_quick_loops, "so small a search leaves it to others"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
             assert answer(search(question, Bounds(workers, MEMORY))) == first
-        assert not compile_quickly(question.plan).has_quick_loops
+        assert not load_kernel(question.plan).has_quick_loops
         assert answer(search(question, Bounds(workers, MEMORY))) == first
         for path in tmp_path.glob("*-loops.o"):
             path.unlink()
