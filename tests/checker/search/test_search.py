@@ -20,6 +20,7 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.shards import forgetting, shard
+from acked.checker.shards.compact import CompactShard
 from acked.checker.shards.shard import Shard, alone, team
 from acked.checker.spec.spec import load_spec
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
@@ -386,6 +387,19 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
     assert answer(patient.search.run()) == expected
     assert patient.search._kernel.is_optimized
     assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_loops_without_states_are_changed_between_levels(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
+    monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, __: not isinstance(shards[0], CompactShard))
+    monkeypatch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
+    monkeypatch.setattr(Shard, "has_quick_loops", True)
+    bound: list[type[Shard]] = []
+    use = Shard.use_loops
+    monkeypatch.setattr(Shard, "use_loops", lambda shard, loops: (bound.append(type(shard)), use(shard, loops))[1])
+    assert answer(search(grid(5, 6), Bounds(workers, MEMORY))) == expected
+    assert CompactShard in bound
 
 
 @pytest.mark.slow
