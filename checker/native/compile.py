@@ -54,7 +54,7 @@ class ObjectCode:
     is_optimized: bool = False
     """Whether it is the optimized tier; see `compile_optimized`."""
     has_quick_loops: bool = False
-    """Whether its loops are compiled in a quarter of the time, and a large search takes a fifth longer."""
+    """Whether its loops are compiled in a quarter of the time, and a large search takes a fifth to a quarter longer."""
     program: bytes = b""
     """What decides guards and makes successors where no object does (`programs.py`)."""
 
