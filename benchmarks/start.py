@@ -2,9 +2,10 @@
 
 Wall and processor seconds of whole commands, medians; beside another checkout's, such as the commit before a change, in turn.
 
-With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too.
+With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too. With --gate the
+gate of a folder, with nothing in the cache, then with what was compiled.
 
-    python benchmarks/start.py [--runs N] [--audits] [--long] [--other ../before]
+    python benchmarks/start.py [--runs N] [--audits] [--long] [--gate FOLDER] [--other ../before]
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from local import ROOT, acked
+from local import ROOT, SMALL, acked
 from parts.audits import print_audits
 
 COMPLETING = {"_ACKED_COMPLETE": "bash_complete"}
@@ -30,9 +31,11 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
     ("acked check kip<TAB>", (), {**COMPLETING, "COMP_WORDS": "acked check kip", "COMP_CWORD": "2"}),
     ("acked list", ("list",), {}),
     ("acked list specs acks", ("list", "specs", "acks"), {}),
+    ("acked check kip320, smallest", ("check", "kip320", *SMALL), {}),
     ("acked check delivery", ("check", "delivery"), {}),
     ("acked check truncate-to-hw", ("check", "truncate-to-hw"), {}),
     ("acked check transactions", ("check", "transactions"), {}),
+    ("acked check partition", ("check", "partition"), {}),
 )
 """Each with what it is called here, its arguments and its environment."""
 
@@ -48,18 +51,34 @@ def timed(program: Sequence[str], arguments: Sequence[str], environment: Mapping
     return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
 
 
+def print_gate(programs: Sequence[Sequence[str]], folder: Path) -> None:
+    """The gate of a folder by two processes, of each program in turn."""
+    with tempfile.TemporaryDirectory() as kept:
+        for again in ("nothing compiled", "compiled"):
+            for at, program in enumerate(programs):
+                cache = Path(kept, str(at))
+                cache.mkdir(mode=0o700, exist_ok=True)
+                arguments = ("gate", str(folder.resolve()), "--no-cache", "-j", "2")
+                wall, processor = timed(program, arguments, {"ACKED_CACHE_DIR": str(cache)})
+                print(f"gate{', before' if at else ''}: {again:<20} {wall:7.2f} /{processor:7.2f}", flush=True)
+
+
 def main() -> None:
     """Runs and prints everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
     parser.add_argument("--audits", action="store_true", help="time audits")
     parser.add_argument("--long", action="store_true", help="time a search for 200 topics, too")
+    parser.add_argument("--gate", type=Path, metavar="FOLDER", help="time the gate of a folder")
     parser.add_argument("--other", type=Path, help="a checkout that is set up")
     options = parser.parse_args()
     programs = [acked()] if options.other is None else [acked(), [str(options.other / ".venv" / "bin" / "acked")]]
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start; wall / processor seconds")
     if options.audits:
         print_audits(programs, options.long)
+        return
+    if options.gate is not None:
+        print_gate(programs, options.gate)
         return
     for is_first in (False, True):
         print("\nwith nothing in the cache" if is_first else "\nas it was asked before")

@@ -23,7 +23,7 @@ from acked.checker.spec.spec import Spec
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
-from acked.model.language.tracings import Tracings
+from acked.model.language.tracings import Tracings, numbers_of
 
 
 @unique
@@ -73,7 +73,7 @@ class Task:
                     return coverage_probes(instance)
             return ()
 
-        return self.asked.question(probes=probes, tracings=tracings)
+        return self.asked.question(probes=probes, tracings=tracings, besides=self.probing.value)
 
     def question_about(self, broken: FoundViolation) -> tuple[Question, Run]:
         """The question about one violated property with its run, of which no other actions are traced: to tell it."""
@@ -153,7 +153,7 @@ class Outcome:
     @classmethod
     def of(cls, result: Result) -> Outcome:
         """The plain data of a result."""
-        number = {id(step): at for at, step in enumerate(result.question.instance.actions)}
+        number = numbers_of(result.question.instance.actions) if result.violations else {}
         violations = tuple(
             FoundViolation(
                 item.property.name,

@@ -11,9 +11,9 @@ is translated to the same LLVM IR (`language.py` has the subset, `translator.py`
 (`walks.py`), of searches over several processes (`exchange.py`), and of those whose visited states are on disk
 (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a packed state, the bytes
 of one in a file, and the layout of a line. A kernel is compiled while a long search goes
-on with its program (`compile.py`). The loops, which all searches share, are compiled in two tiers: the first search on a
-machine begins with some that take no time to compile, and those of a quarter million states and more have them optimized, for
-themselves and all that follow (`search/tiers.py`). Object files are loaded without LLVM where that can be (`linking.py`).
+on with its program (`compile.py`). The loops, which all searches share, are compiled in two tiers: the first searches on a
+machine have some that take a quarter of the time to compile, and one of many millions of states has them optimized, for
+itself and all that follow (`search/tiers.py`). Object files are loaded without LLVM where that can be (`linking.py`).
 
 The way of a batch
 ------------------

@@ -36,6 +36,8 @@ from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
+MOST_INLINED = 60
+"""Lines of LLVM IR of the longest function that quickly compiled loops have inlined."""
 CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
 UNPACK_ANY = "unpack_any"
@@ -52,7 +54,7 @@ class ObjectCode:
     is_optimized: bool = False
     """Whether it is the optimized tier; see `compile_optimized`."""
     has_quick_loops: bool = False
-    """Whether its loops are such as `compile_quickly` makes."""
+    """Whether its loops are compiled in a quarter of the time, and a large search takes a fifth to a quarter longer."""
     program: bytes = b""
     """What decides guards and makes successors where no object does (`programs.py`)."""
 
@@ -163,30 +165,17 @@ def kernel_key(plan: KernelPlan) -> str:
 def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized code of the kernel if that is in the cache, else a program, which takes no compilation.
 
-    With the loops for a table without states of this kind, or for one with states.
+    With the loops for a table without states of this kind, or for one with states: optimized ones if they are in the cache.
     """
-    return _prepare(plan, _loops(plan.instance.schema.words, kind))
-
-
-def compile_quickly(plan: KernelPlan) -> ObjectCode:
-    """As `compile_kernel`, but where no loops for a table with states are in the cache, with some that are not optimized.
-
-    They are compiled in a tenth of the time, and run half as fast; `compile_loops` makes the others.
-    """
-    words = plan.instance.schema.words
-    optimized = _look_up(_loops_name(words, None))
-    return _prepare(plan, _quick_loops(words) if optimized is None else optimized, has_quick_loops=optimized is None)
-
-
-def _prepare(plan: KernelPlan, loops: bytes, has_quick_loops: bool = False) -> ObjectCode:
+    loops, is_quick = _choose_loops(plan.instance.schema.words, kind, may_be_quick=True)
     key = kernel_key(plan)
     optimized = _look_up(f"{key}-optimized.o")
     if optimized is None:
         program = compile_once(f"{key}.program", lambda: program_of(plan))
         if program:
-            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, has_quick_loops, program)
+            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, is_quick, program)
         optimized = _optimized(plan, key)
-    return ObjectCode(processor(), (optimized, loops), True, has_quick_loops)
+    return ObjectCode(processor(), (optimized, loops), True, is_quick)
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
@@ -204,10 +193,14 @@ def _optimized(plan: KernelPlan, key: str) -> bytes:
     return compile_once(f"{key}-optimized.o", lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
 
 
-def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
-    """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
-    kernel = _optimized(plan, kernel_key(plan))
-    return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
+def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, may_be_quick: bool = False) -> ObjectCode:
+    """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too.
+
+    Its loops are optimized, too, or, if they may be quick, those that are at hand.
+    """
+    kernel, words = _optimized(plan, kernel_key(plan)), plan.instance.schema.words
+    loops, is_quick = _choose_loops(words, kind, may_be_quick)
+    return ObjectCode(processor(), (kernel, loops), True, is_quick)
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
@@ -240,8 +233,29 @@ def _loops(words: int, kind: LineKind | None) -> bytes:
     return compile_once(_loops_name(words, kind), lambda: _emit(_loops_ir(words, kind), _CODEGEN_GOOD, 2))
 
 
-def _quick_loops(words: int) -> bytes:
-    return compile_once(_loops_name(words, None, "quick"), lambda: _emit(_loops_ir(words, None), _CODEGEN_FAST, None))
+def _choose_loops(words: int, kind: LineKind | None, may_be_quick: bool) -> tuple[bytes, bool]:
+    """The optimized loops, or, if they may be and no others are in the cache, quickly compiled ones; whether it is these."""
+    optimized = _look_up(_loops_name(words, kind)) if may_be_quick else _loops(words, kind)
+    if optimized is not None:
+        return optimized, False
+    return compile_once(_loops_name(words, kind, "quick"), lambda: _emit_quickly(_loops_ir(words, kind))), True
+
+
+def _emit_quickly(ir: str) -> bytes:
+    """Object code with no more passes than variables in registers and short functions inlined take."""
+    llvm = _llvm()
+    module, machine = llvm.parse_assembly(ir), _target_machine(_CODEGEN_GOOD)
+    for function in module.functions:
+        if not function.is_declaration and str(function).count("\n") <= MOST_INLINED:
+            function.add_function_attribute("alwaysinline")
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+    return bytes(machine.emit_object(module))
 
 
 def _loops_ir(words: int, kind: LineKind | None) -> str:
@@ -250,14 +264,10 @@ def _loops_ir(words: int, kind: LineKind | None) -> str:
     return "\n".join([translated, unpack_ir([WORD] * words, LANES, UNPACK_ANY)])
 
 
-def compile_loops(words: int) -> ObjectCode:
-    """The loops alone, for a table with states."""
-    return ObjectCode(processor(), (_loops(words, None),))
-
-
-def load_loops(words: int, kind: LineKind) -> Kernel:
-    """The loops alone, for a table without states of another kind."""
-    return Kernel(ObjectCode(processor(), (_loops(words, kind),)))
+def load_loops(words: int, kind: LineKind | None, may_be_quick: bool = False) -> Kernel:
+    """The loops alone, for a table of this kind: optimized ones, or those that are at hand."""
+    loops, is_quick = _choose_loops(words, kind, may_be_quick)
+    return Kernel(ObjectCode(processor(), (loops,), has_quick_loops=is_quick))
 
 
 def _look_up(name: str) -> bytes | None:

@@ -20,19 +20,21 @@ from acked.checker.question.question import Question
 from acked.model.formulas.expr import Expr
 from acked.model.language.tracings import Label, labels_of
 
-_FORMAT = "acked-question/1"
+_FORMAT = "acked-question/2"
 _MADE_OF = ("base", "model", "invariants", "checker/predicate", "checker/question", "checker/spec", "checker/symmetry")
 """Whatever decides what a question's text means."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Of a question: the hash of its plan, whatever the processor; its action instances; and how much its kernel decides.
+    """Of a question: the hashes of its plan, whatever the processor, and of the question; its action instances; and how much
+    its kernel decides.
 
     `properties` and `checks` are as in `Shape`.
     """
 
     code: str
+    fingerprint: str
     actions: tuple[Label, ...]
     properties: int
     checks: int
@@ -80,6 +82,8 @@ class TextQuestion(Question):
         """The question under a name."""
         made = cls(question.instance, question.properties, question.probes, question.is_symmetric)
         vars(made).update(name=name, known=known)
+        if known is not None:
+            vars(made).update(fingerprint=known.fingerprint)
         return made
 
     @cached_property
@@ -97,7 +101,8 @@ class TextQuestion(Question):
         store = open_cache() if self.name and self.known is None else None
         if store is not None:
             plan = self.plan
-            known = Known(plan.code, tuple(labels_of(self.instance.actions)), plan.properties, plan.checks)
+            actions = tuple(labels_of(self.instance.actions))
+            known = Known(plan.code, self.fingerprint, actions, plan.properties, plan.checks)
             store.write(self.name, json.dumps(asdict(known), separators=(",", ":")).encode())
 
 

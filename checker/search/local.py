@@ -17,7 +17,7 @@ from acked.base.bounds import Bounds, give_way
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Kernel, compile_kernel, compile_quickly, load_kernel
+from acked.checker.native.compile import compile_kernel, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
@@ -149,8 +149,7 @@ class LocalSearch:
         self._forgetting = Forgetting(shape, self.bounds.memory, partial(compile_kernel, plan), is_allowed=forgets)
         with self._refusing_too_much():
             self._reserve(shape)
-        is_brief = self._forgetting.first_lines(workers) is not None
-        self._tiers = Tiers(plan, self._kernel.has_quick_loops, is_brief)
+        self._tiers = Tiers(plan)
         if isinstance(self.question, TextQuestion):
             self.question.remember()
         if self._stored is not None:
@@ -179,9 +178,7 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        # Others go on with these loops when the levels are done, or come to a table without states only when memory is full.
-        is_brief = stored is None and not self._keeps_states and not self.question.graph_properties
-        self._kernel = Kernel(compile_quickly(plan)) if is_brief else load_kernel(plan)
+        self._kernel = load_kernel(plan)
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()
@@ -253,7 +250,7 @@ class LocalSearch:
         self.shards, self._has_all_levels = [], False
         plan, memory = self.question.plan, self.bounds.memory
         if self._kind is not None:
-            self._kernel, self._kind, self._tiers = load_kernel(plan), None, Tiers(plan, False)
+            self._kernel, self._kind, self._tiers = load_kernel(plan), None, Tiers(plan)
         with self._refusing_too_much():
             self._delayed = DelayedSearch(
                 shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell

@@ -55,7 +55,7 @@ class CompactMemory(Memory):
         self.shape, self.memory = shape, memory
         self._layouts = [lines]
         self._lock = threading.Lock()
-        self._loops: dict[LineKind, Kernel] = {}
+        self._loops: dict[tuple[LineKind, bool], Kernel] = {}
         self.level_begins, self.level_ends = [0] * workers, [0] * workers
         most = min(memory // LINE_BYTES, MOST_LINES)
         super().__init__(shape.words, workers, most * MOST_SLOTS, most * MOST_SLOTS)
@@ -113,12 +113,13 @@ class CompactMemory(Memory):
             found = self.limit(lines)
         return found
 
-    def loops(self, kind: LineKind) -> Kernel:
-        """The loops for tables of a kind."""
+    def loops(self, kind: LineKind, may_be_quick: bool) -> Kernel:
+        """The loops for tables of a kind: those that are at hand, or optimized ones."""
         with self._lock:
-            if kind not in self._loops:
-                self._loops[kind] = load_loops(self.words, kind)
-            return self._loops[kind]
+            wanted = kind, may_be_quick
+            if wanted not in self._loops:
+                self._loops[wanted] = load_loops(self.words, kind, may_be_quick)
+            return self._loops[wanted]
 
 
 class CompactShard(Shard):
@@ -144,9 +145,16 @@ class CompactShard(Shard):
         self.context[slots.SHARE] = lines.share
         self.context[slots.LEVEL_BITS] = lines.level_bits
         self.context[slots.DISPLACEMENT_BITS] = lines.displacement_bits
-        self._count_levels = self._loops.function("count_levels", 2)
-        self._collect = self._loops.function("collect", 6)
         self.set_limit()
+
+    def _bind(self, loops: Kernel) -> None:
+        super()._bind(loops)
+        self._count_levels = loops.function("count_levels", 2)
+        self._collect = loops.function("collect", 6)
+
+    def optimized_loops(self) -> Kernel:
+        """See `Shard`."""
+        return self._memory.loops(self._lines.kind, may_be_quick=False)
 
     def set_limit(self) -> None:
         """Says how many states fit into the table before it must grow; anew on every level."""
@@ -203,7 +211,7 @@ class CompactShard(Shard):
         if not self._grow(address(self.context)):
             return
         if lines.kind != self._lines.kind:
-            self._bind(self._memory.loops(lines.kind))
+            self._bind(self._memory.loops(lines.kind, self.has_quick_loops))
         self._generation += 1
         self._adopt(lines)
 

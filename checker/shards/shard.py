@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from acked.base.errors import SystemFailure
 from acked.checker.loops import quotient, slots, table
 from acked.checker.loops.slots import FIRE_GROUP, LANES
-from acked.checker.native.compile import UNPACK_ANY, Kernel
+from acked.checker.native.compile import UNPACK_ANY, Kernel, load_loops
 from acked.checker.native.programs import actions_without, words_of
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
@@ -355,6 +355,15 @@ class Shard:
         coded = actions_without(kernel.program, self._actions) if kernel.program else range(self._actions)
         for k in coded:
             self._fires[k] = kernel.address(f"fire_{k}")
+
+    @property
+    def has_quick_loops(self) -> bool:
+        """Whether there is faster code of its loops."""
+        return self._loops.has_quick_loops
+
+    def optimized_loops(self) -> Kernel:
+        """That code."""
+        return load_loops(self.words, None)
 
     def use_loops(self, loops: Kernel) -> None:
         """Works on its table with other code of the same loops from now on; only while no shard is at work."""

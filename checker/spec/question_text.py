@@ -145,23 +145,27 @@ class QuestionText:
         protocol: Protocol | None = None,
         probes: Callable[[Instance, tuple[Property, ...]], tuple[Probe, ...]] | None = None,
         tracings: Tracings | None = None,
+        besides: str | None = None,
     ) -> Question:
         """The question with its expressions; without `protocol` the one that the text names.
 
         `probes` makes more to look for, and `tracings` has what questions have in common that are asked one after the other.
-        One about a shipped protocol that is asked alone begins with what is known of it (`question/known.py`).
+        One about a shipped protocol that is asked alone, or whose probes `besides` names, begins with what is known of it
+        (`question/known.py`).
         `ConfigurationError` has the key under which spec files hold the part at fault.
         """
         protocol = protocol or protocol_named(self.protocol)
-        is_alone = probes is None and tracings is None
-        name = name_of(self) if is_alone and PROTOCOLS.get(self.protocol) is protocol else ""
+        if besides is None and probes is None and tracings is None:
+            besides = ""
+        is_named = besides is not None and PROTOCOLS.get(self.protocol) is protocol
+        name = name_of((self, besides)) if is_named else ""
         known = known_as(name) if name else None
         if known is None:
             self.check_texts(protocol)
         properties = self.resolve(protocol)
         instance = self._instance(protocol, tracings, known)
-        besides = (*reach_probes(self.sought()), *(() if probes is None else probes(instance, properties)))
-        question = Question(instance, properties, besides, self.symmetry)
+        sought = (*reach_probes(self.sought()), *(() if probes is None else probes(instance, properties)))
+        question = Question(instance, properties, sought, self.symmetry)
         if name:
             question = TextQuestion.of(question, name, known)
         try:
@@ -173,7 +177,7 @@ class QuestionText:
     def _instance(self, protocol: Protocol, tracings: Tracings | None, known: Known | None) -> Instance:
         constants = dict(self.constants)
         if known is not None:
-            instance = Instance(protocol, protocol.bind(constants), frozenset(self.drop), is_lazy=True)
+            instance = Instance(protocol, protocol.bind(constants), frozenset(self.drop), is_lazy=True, tracings=tracings)
             instance.actions = KnownActions(known.actions, instance.action_instance)
             return instance
         try:

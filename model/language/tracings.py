@@ -8,7 +8,7 @@ is traced, so that an instance which has the same of each takes what is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -341,10 +341,21 @@ class KnownActions(Sequence[ActionInstance]):
             self._made[at] = self._make(*self.labels[at])
         return self._made[at]
 
+    @property
+    def traced(self) -> Iterable[tuple[int, ActionInstance]]:
+        """Those that were asked for, by their numbers."""
+        return self._made.items()
+
 
 def labels_of(actions: Sequence[ActionInstance]) -> Sequence[Label]:
     """The name and the arguments of each."""
     return actions.labels if isinstance(actions, KnownActions) else [(one.action.name, one.arguments) for one in actions]
+
+
+def numbers_of(actions: Sequence[ActionInstance]) -> dict[int, int]:
+    """By identity, where each stands that was traced."""
+    traced = actions.traced if isinstance(actions, KnownActions) else enumerate(actions)
+    return {id(one): at for at, one in traced}
 
 
 # -- what is known --------------------------------------------------------------------------------------------------------

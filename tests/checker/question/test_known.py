@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from acked.checker.batch.local import BatchProcess
+from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.question import known
 from acked.checker.question.known import KnownPlan
 from acked.checker.question.question import Question
@@ -15,7 +17,7 @@ from acked.checker.question.result import Result
 from acked.checker.search.local import search
 from acked.checker.spec.question_text import QuestionText
 from acked.model.catalogue import PROTOCOLS
-from acked.model.language.tracings import Tracer
+from acked.model.language.tracings import Tracer, Tracings
 from tests.checker.toys import always
 
 SIZES = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
@@ -71,6 +73,24 @@ def test_a_question_that_was_asked_before_is_answered_alike_and_hardly_traced(
     assert told(again) == told(first)
     steps = sum(len(item.run.actions) for item in first.violations)
     assert len(traced) <= (2 * steps if "Deadlock" not in asked.properties else all_traced)
+
+
+@pytest.mark.parametrize("probing", Probing)
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_a_process_of_a_batch_answers_what_was_asked_before_alike(asked: QuestionText, probing: Probing) -> None:
+    if asked.symmetry and probing is Probing.COVERAGE:
+        return  # `Task.of` never asks that.
+    task = Task(asked, every_property=True, probing=probing)
+
+    def outcome() -> Outcome:
+        found = BatchProcess(64 << 20, 0.0).answer(task, lambda _: None)
+        assert isinstance(found, Outcome)
+        return replace(found, seconds=0.0)
+
+    first, again = outcome(), outcome()
+    assert isinstance(task.question(Tracings()).plan, KnownPlan)
+    assert again == first
+    assert first.fingerprint == replace(task.question()).fingerprint
 
 
 def test_nothing_is_traced_where_everything_holds(traced: list[str]) -> None:

@@ -12,7 +12,7 @@ from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops import slots, table
-from acked.checker.native.compile import compile_quickly, load_kernel
+from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -20,6 +20,7 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.shards import forgetting, shard
+from acked.checker.shards.compact import CompactShard
 from acked.checker.shards.shard import Shard, alone, team
 from acked.checker.spec.spec import load_spec
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
@@ -388,6 +389,19 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
     assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_loops_without_states_are_changed_between_levels(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
+    monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, __: not isinstance(shards[0], CompactShard))
+    monkeypatch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
+    monkeypatch.setattr(Shard, "has_quick_loops", True)
+    bound: list[type[Shard]] = []
+    use = Shard.use_loops
+    monkeypatch.setattr(Shard, "use_loops", lambda shard, loops: (bound.append(type(shard)), use(shard, loops))[1])
+    assert answer(search(grid(5, 6), Bounds(workers, MEMORY))) == expected
+    assert CompactShard in bound
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_loops(
@@ -395,13 +409,13 @@ def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_l
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     for question in (grid(5, 6), load_spec(CHECKOUT / "specs" / "truncate-to-hw.toml").question()):
-        assert compile_quickly(question.plan).has_quick_loops
+        assert load_kernel(question.plan).has_quick_loops
         first = answer(search(question, Bounds(workers, MEMORY)))
-        assert compile_quickly(question.plan).has_quick_loops, "so small a search leaves it to others"
+        assert load_kernel(question.plan).has_quick_loops, "so small a search leaves it to others"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
             assert answer(search(question, Bounds(workers, MEMORY))) == first
-        assert not compile_quickly(question.plan).has_quick_loops
+        assert not load_kernel(question.plan).has_quick_loops
         assert answer(search(question, Bounds(workers, MEMORY))) == first
         for path in tmp_path.glob("*-loops.o"):
             path.unlink()
