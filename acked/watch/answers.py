@@ -16,13 +16,13 @@ from itertools import product
 from typing import TypeVar
 
 from acked.audit.clusters.live import NOT_RUNNING, LiveCluster, LivePartition, assume_producers, is_kraft
-from acked.audit.clusters.policy import Cluster, Policy, Wanted, judge, reply_of_group
+from acked.audit.clusters.policy import Cluster, Policy, judge, reply_of_group
 from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import ClusterFacts
 from acked.audit.decision.joint import SHIPPED
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, Wanted, worst_of
 from acked.base.errors import AckedError, SystemFailure
 from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
 from acked.checker.batch.local import ROOM_FOR_CODE, KeptProcesses

@@ -162,8 +162,8 @@ def _points(view: View) -> Iterator[_Point]:
     if isinstance(view, AuditView):
         yield from _of_audit(view, "")
         return
-    for line in unknown_brokers(view):
-        yield _Point(line, AuditVerdict.UNDECIDED)
+    for unknown in unknown_brokers(view):
+        yield _Point(unknown, AuditVerdict.UNDECIDED)
     for group in view.groups:
         judged = view.judged_by_others(group)
         if not group.decides or (judged and judged.issuperset(group.topics)):
