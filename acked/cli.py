@@ -53,10 +53,10 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("coverage", "commands.ablate", "Report which actions and guard clauses ever mattered."),
     )),
     ("States and traces for other tools", (
-        ("states", "commands.data", "Write the reachable states as Parquet; query, stats, graph."),
+        ("states", "commands.exporting.data", "Write the reachable states as Parquet; query, stats, graph."),
         ("show", "commands.view", "Show a trace that check wrote."),
-        ("export", "commands.export", "Write a trace for other tools, or as a picture."),
-        ("gallery", "commands.gallery", "Write a static site of all claims and bugs."),
+        ("export", "commands.exporting.export", "Write a trace for other tools, or as a picture."),
+        ("gallery", "commands.exporting.gallery", "Write a static site of all claims and bugs."),
     )),
 )  # fmt: skip
 """The commands by what people want, a newcomer's first: each with its module and short help, so that help imports none."""

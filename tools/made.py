@@ -156,5 +156,7 @@ def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
 
 if __name__ == "__main__":
     for place in pages():
+        print(place.relative_to(ROOT), flush=True)
         write_text(place, kept(place.read_text("utf-8")), "page")
+    print(f"{gallery.RUNS.relative_to(ROOT)}, for minutes", flush=True)
     write_text(gallery.RUNS, json.dumps(gallery.runs(gallery.with_runs()), indent=1) + "\n", "what runs are told")

@@ -45,7 +45,7 @@ from acked.cluster.releases.release import Mode, release  # noqa: E402
 from acked.cluster.topics.topic import Topic  # noqa: E402
 from acked.cluster.waiting import wait_for  # noqa: E402
 from acked.cluster.wire.client import ALL_REPLICAS  # noqa: E402
-from tests.found.java import mended_home  # noqa: E402
+from tests.found.playing.java import mended_home  # noqa: E402
 
 REPLICAS = (0, 1, 2)
 DEFAULTS = {

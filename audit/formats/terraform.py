@@ -83,8 +83,8 @@ def plan_entries(file: str, document: Fields) -> list[Read]:
         check_fields(whose, module.fields, _OF_MODULES)
         suspects += find_suspects_in(whose, (item for item in module.fields if item.key not in _OF_MODULES))
         children, resources = module.field("child_modules"), module.field("resources")
-        modules += mappings(None if children is None else children.node)
-        for one in mappings(None if resources is None else resources.node):
+        modules += mappings(children)
+        for one in mappings(resources):
             check_fields(whose, one.fields, _OF_RESOURCES)
             suspects += find_suspects_in(whose, (item for item in one.fields if item.key not in _OF_RESOURCES))
             blocks.append(Block(("resource", one.text("type"), one.text("name")), one.within("values")))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-from acked.audit.formats.compose import check_services, compose_entries, is_compose
+from acked.audit.formats.containers.compose import check_services, compose_entries, is_compose
+from acked.audit.formats.containers.helm import values_entries
+from acked.audit.formats.containers.kubernetes import is_resource, resource_entries
 from acked.audit.formats.environment import Variable, application_entries, broker_entries
 from acked.audit.formats.foreign import YAML, likely
-from acked.audit.formats.helm import values_entries
 from acked.audit.formats.json_file import has_resource, is_json
-from acked.audit.formats.kubernetes import is_resource, resource_entries
 from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects
 from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.audit.formats.parts.tree import Field, Fields, Node, Text, documents

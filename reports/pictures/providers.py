@@ -17,7 +17,7 @@ _SHIPPED = ("replication", "partition", "majority", "transactions", "delivery", 
 def providers() -> Iterator[Pictures]:
     """The shipped providers, one after the other."""
     for name in _SHIPPED:
-        provider: Pictures = getattr(import_module(f"acked.reports.pictures.{name}"), name.upper())
+        provider: Pictures = getattr(import_module(f"acked.reports.pictures.protocols.{name}"), name.upper())
         yield provider
 
 

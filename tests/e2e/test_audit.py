@@ -331,7 +331,7 @@ def test_the_matrix_is_written_as_page_csv_and_parquet_and_undecided_cells_cost_
 
 @pytest.mark.slow
 def test_a_folder_of_what_people_have_is_read_and_said_without_asking_anything(tmp_path: Path) -> None:
-    """One test through a process; each format has its own in `tests/audit/decision`."""
+    """One test through a process; each format has its own in `tests/audit/formats`."""
     (tmp_path / "kafka").mkdir()
     (tmp_path / "kafka" / "compose.yml").write_text(
         "services:\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import users_cache
-from tests.found.java import client_jars, compiled, ran
+from tests.found.playing.java import client_jars, compiled, ran
 from tests.places import DATA
 
 __all__ = ["users_cache"]

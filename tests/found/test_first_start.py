@@ -13,7 +13,7 @@ from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.plan import make_plan
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, ran
+from tests.found.playing.java import SOURCES, compiled, kafka, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

@@ -31,8 +31,8 @@ from acked.cluster.waiting import wait_for
 from acked.cluster.wire.client import Client
 from acked.cluster.wire.groups import Membership, commit_offsets
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.debugger import LISTENS, HeldThread
-from tests.found.foreign_load import (
+from tests.found.playing.debugger import LISTENS, HeldThread
+from tests.found.playing.foreign_load import (
     COMMITTED,
     EARLIER,
     GROUP,
@@ -51,7 +51,7 @@ from tests.found.foreign_load import (
     play,
     play_waiting,
 )
-from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
+from tests.found.playing.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

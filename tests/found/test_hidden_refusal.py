@@ -17,7 +17,7 @@ from acked.cluster.nodes.plan import make_plan
 from acked.cluster.releases.jars import fetch_jars
 from acked.cluster.releases.release import Artifact
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, ran
+from tests.found.playing.java import SOURCES, compiled, kafka, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

@@ -11,7 +11,7 @@ import pytest
 
 from acked.cluster.reports.reproductions.verdict import Control, control_of
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.plays import play_mended
+from tests.found.playing.plays import play_mended
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

@@ -17,7 +17,7 @@ from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.client import PartitionView
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
+from tests.found.playing.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

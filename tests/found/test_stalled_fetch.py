@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
-from tests.found.stalled_fetch import play
+from tests.found.playing.java import SOURCES, compiled, kafka, mended, mended_home, ran
+from tests.found.playing.stalled_fetch import play
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

@@ -45,7 +45,7 @@ from acked.cluster.wire.transactional import (
     produce_request,
 )
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.debugger import LISTENS, HeldThread
+from tests.found.playing.debugger import LISTENS, HeldThread
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]

@@ -38,7 +38,7 @@ from acked.cluster.observe.directories import compare, controller_decisions, fin
 from acked.cluster.releases.release import release  # noqa: E402
 from acked.cluster.validating.judge import Asked, judge  # noqa: E402
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
-from tests.found.java import home_with, kafka  # noqa: E402
+from tests.found.playing.java import home_with, kafka  # noqa: E402
 from tests.mutants.mutants import counts, mutant_home, mutants, mutate  # noqa: E402
 
 FILE = ROOT / "docs" / "kafka_mutants.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.cluster.releases.jars import Jars, fetch_jars
-from tests.found.java import ASM, compiled, home_with, ran
+from tests.found.playing.java import ASM, compiled, home_with, ran
 from tests.places import CHECKOUT, DATA
 
 FILE = CHECKOUT / "tests" / "mutants" / "mutants.toml"

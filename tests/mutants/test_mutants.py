@@ -18,7 +18,7 @@ from acked.cluster.observe.directories import META
 from acked.cluster.observe.disk import EpochStart, partition_folder, write_epochs
 from tests.cluster.conftest import real_plan, users_cache
 from tests.cluster.observe.test_directories import batch
-from tests.found.java import kafka
+from tests.found.playing.java import kafka
 from tests.mutants.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 from tests.mutants.mutants import KINDS, counts, mutant_home, mutants, mutate
 from tests.places import CHECKOUT

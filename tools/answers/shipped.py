@@ -21,7 +21,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -90,6 +90,17 @@ def in_words(case: Case) -> str:
     return ", ".join(said) + f"; Kafka {version} {plane}" + ("" if feature is None else f", eligible leaders {feature}")
 
 
+Told = TypeVar("Told")
+
+
+def told(what: str, answers: Sequence[Told]) -> Iterator[Told]:
+    """Answers that are compared with the model as it is, which takes minutes: it says how many are."""
+    for at, answer in enumerate(answers, 1):
+        yield answer
+        if at % 100 == 0 or at == len(answers):
+            print(f"compared {at:,} of {len(answers):,} answers {what}", flush=True)
+
+
 class Kept:
     """What ships and what was searched since, in a file of lines, in place of the cache of answers."""
 
@@ -104,7 +115,7 @@ class Kept:
         self._ships = ShippedAnswers(SHIPPED)
         KEPT.parent.mkdir(exist_ok=True)
         lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-        for line in lines:
+        for line in told("searched since", lines):
             entry = json.loads(line)
             task, outcome = from_plain(Task, entry["task"]), from_plain(Outcome, entry["outcome"])
             if entry["stamp"] == stamp() or self._is_same(task, outcome):
@@ -139,7 +150,8 @@ class Kept:
     def pack(self) -> str:
         """Writes the file that ships, and says how large it is."""
         best: dict[Task, tuple[Task, Outcome]] = {}
-        shipped = ((task, outcome) for task in self._ships.tasks if (outcome := self._ships.get(task)) is not None)
+        tasks = told("that ship", self._ships.tasks)
+        shipped = ((task, outcome) for task in tasks if (outcome := self._ships.get(task)) is not None)
         for task, outcome in sorted([*shipped, *self.answers.items()], key=lambda item: _decides(item[1])):
             best[replace(task, max_states=None)] = task, outcome
         packed = pack(best.values())

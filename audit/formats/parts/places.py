@@ -175,8 +175,9 @@ def factors(whose: Whose, node: Node, is_topic: bool = False) -> Iterator[Settin
             yield from factors(whose, item.node, is_topic or "topic" in item.key.lower())
 
 
-def mappings(node: Node | None) -> list[Fields]:
-    """The mappings of a list; of anything else none."""
+def mappings(field: Field | None) -> list[Fields]:
+    """The mappings of the list that a field is; of anything else none."""
+    node = None if field is None else field.node
     return [item for item in node.items if isinstance(item, Fields)] if isinstance(node, Items) else []
 
 

@@ -13,7 +13,7 @@ from acked.cluster.reports.observations.words import LIMITS, headline, shorten, 
 from acked.model.concrete.program import State
 from acked.reports.console import harmless
 from acked.reports.pages.page import render
-from acked.reports.pictures.kafka import KAFKA
+from acked.reports.pictures.protocols.kafka import KAFKA
 from acked.reports.runs.packet import SeenView, seen_head, seen_packet
 
 _LONGEST = 600

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 from acked.model.language.telling import CONTROLLER, says_set
-from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, LEADERLESS, OUT_OF_ISR, STALE_LEADER, follows
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
+from acked.reports.pictures.protocols.kafka import IN_ISR, KAFKA, LEADER, LEADERLESS, OUT_OF_ISR, STALE_LEADER, follows
 
 _COLUMNS = 14
 """Stretches that are shown apart, the newest; what is below them is one."""

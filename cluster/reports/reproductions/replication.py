@@ -21,8 +21,8 @@ from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from acked.model.language.telling import CONTROLLER, PRODUCER, Role, says_list, says_set
-from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
+from acked.reports.pictures.protocols.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 
 _OF_CONTROLLERS: Mapping[str, tuple[str, str]] = {
     "BrokersFollowZookeeper": (

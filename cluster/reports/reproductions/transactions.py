@@ -22,7 +22,7 @@ from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.settings import log_size
 from acked.model.transactions.words import COORDINATOR
 from acked.reports.pictures.picture import Box, Cell, Fact, Marker, MarkerKind, Picture, Row
-from acked.reports.pictures.transactions import TRANSACTIONS as DRAWN
+from acked.reports.pictures.protocols.transactions import TRANSACTIONS as DRAWN
 
 # -- cells -------------------------------------------------------------------------------------------------------------
 

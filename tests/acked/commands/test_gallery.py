@@ -15,7 +15,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, StopReason, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
-from acked.commands.gallery import gallery, is_wanted
+from acked.commands.exporting.gallery import gallery, is_wanted
 from acked.reports.pages.checking import check_data
 from acked.reports.pages.gallery import MAX_BYTES
 from acked.reports.pages.page import render, trace_data
@@ -87,7 +87,7 @@ def count_searches(monkeypatch: pytest.MonkeyPatch, ends_at: int | None = None) 
         result = search(question, *arguments, **named)
         return replace(result, stopped=StopReason.INTERRUPTED) if len(searched) == ends_at else result
 
-    monkeypatch.setattr("acked.commands.gallery.search", counted)
+    monkeypatch.setattr("acked.commands.exporting.gallery.search", counted)
     return searched
 
 

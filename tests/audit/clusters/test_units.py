@@ -14,7 +14,7 @@ from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import PRODUCER_OPTION, Scope, SettingEntry
-from tests.audit.decision.corpus import CORPUS
+from tests.audit.formats.corpus import CORPUS
 
 CLUSTERS = CORPUS / "clusters"
 

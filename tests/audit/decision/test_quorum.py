@@ -16,7 +16,7 @@ from acked.base.errors import AckedError
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import AUTO_JOIN, QUORUM, QUORUM_VOTERS
-from tests.audit.decision.corpus import expected, reading
+from tests.audit.formats.corpus import expected, reading
 from tests.audit.reading import gather
 from tests.places import DATA
 

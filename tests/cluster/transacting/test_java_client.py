@@ -28,7 +28,7 @@ from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.transactional import CoordinatorView, describe_id, describe_partition
 from tests.cluster.conftest import real_plan
-from tests.found.java import client_jars, compiled
+from tests.found.playing.java import client_jars, compiled
 from tests.places import DATA
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]

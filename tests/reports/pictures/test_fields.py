@@ -30,9 +30,9 @@ from acked.checker.question.result import Counterexample, Run
 from acked.model.language.protocol import Instance
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.subject import Exported
-from acked.reports.pictures.delivery import DELIVERY
 from acked.reports.pictures.messages import actor_of, lanes_of_protocol
 from acked.reports.pictures.picture import Moment, Picture, Tone, differences
+from acked.reports.pictures.protocols.delivery import DELIVERY
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.terminal import only_changes, print_trace
 from acked.reports.runs.view import steps_of, view_of

@@ -19,7 +19,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Optional, SetOf, Struct, field, none_of
 from acked.model.language.values import Id, Int
 from acked.reports.pictures.picture import Edit, MarkerKind, Tone
-from acked.reports.pictures.replication import REPLICATION
+from acked.reports.pictures.protocols.replication import REPLICATION
 from acked.reports.runs.view import steps_of, view_of
 from tests.places import CHECKOUT
 

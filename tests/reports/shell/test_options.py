@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from acked.commands.export import MODULE, SCRIPT
+from acked.commands.exporting.export import MODULE, SCRIPT
 from acked.reports.exports import catalogue, graphs
 from acked.reports.shell.options import Binding, KeyValue, MemorySize, asks_spec, collects, option
 from tools.parts.commands import commands

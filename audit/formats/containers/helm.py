@@ -145,7 +145,7 @@ def _variables(whose: Whose, item: Field) -> Iterator[Variable]:
     if isinstance(item.node, Fields):
         yield from (Variable(field.key, one_value(whose, field), field.line) for field in item.node.fields)
     elif isinstance(item.node, Items):
-        for variable in mappings(item.node):
+        for variable in mappings(item):
             name, value = variable.field("name"), variable.field("value")
             if name is not None:
                 yield Variable(name.text, None if value is None else one_value(whose, value), name.line)

@@ -14,7 +14,7 @@ from acked.cluster.playing.reproduce import reproduce
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Verdict, verdict_of
-from tests.found.java import mended_home
+from tests.found.playing.java import mended_home
 
 
 def play_mended(

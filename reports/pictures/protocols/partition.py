@@ -12,7 +12,8 @@ from itertools import pairwise
 from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Sort, says_set
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import ACKED, FAILED, SENT, Candidate
-from acked.reports.pictures.kafka import (
+from acked.reports.pictures.picture import Badge, Box, Fact, State, Tone
+from acked.reports.pictures.protocols.kafka import (
     IN_ISR,
     KAFKA,
     LEADER,
@@ -23,8 +24,7 @@ from acked.reports.pictures.kafka import (
     follows,
     own_isr,
 )
-from acked.reports.pictures.logs import NumberedLogPictures, ids
-from acked.reports.pictures.picture import Badge, Box, Fact, State, Tone
+from acked.reports.pictures.protocols.logs import NumberedLogPictures, ids
 
 
 def _acked_records(state: State) -> list[int]:

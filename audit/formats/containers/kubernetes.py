@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from acked.audit.formats.clients import client_entries
+from acked.audit.formats.containers.helm import values_entries
 from acked.audit.formats.environment import (
     Container,
     Variable,
@@ -20,7 +21,6 @@ from acked.audit.formats.environment import (
     broker_entries,
     container_entries,
 )
-from acked.audit.formats.helm import values_entries
 from acked.audit.formats.parts.places import (
     Whose,
     add_suspects,
@@ -93,7 +93,7 @@ def _without(node: Node, key: str) -> Node:
 
 def _resources(node: Node) -> Iterator[Fields]:
     if isinstance(node, Fields) and node.text("kind").endswith("List") and isinstance(node.field("items"), Field):
-        for item in mappings(node.field("items").node):  # type: ignore[union-attr]
+        for item in mappings(node.field("items")):
             yield from _resources(item)
     elif isinstance(node, Fields):
         yield node
@@ -312,13 +312,13 @@ def _containers(resource: Fields) -> list[Fields]:
     if resource.text("kind") == "CronJob":
         pod = spec.within("jobTemplate", "spec", "template", "spec")
     containers = pod.field("containers")
-    return mappings(None if containers is None else containers.node)
+    return mappings(containers)
 
 
 def _sources(container: Fields) -> Iterator[tuple[str, int]]:
     """The maps from which a container takes variables."""
     source = container.field("envFrom")
-    for item in mappings(None if source is None else source.node):
+    for item in mappings(source):
         for kind in ("configMapRef", "secretRef"):
             if name := item.within(kind).text("name"):
                 yield name, item.line
@@ -346,7 +346,7 @@ def _container(file: str, name: str, container: Fields, maps: Mapping[str, Field
 
 def variables_of(whose: Whose, item: Field | None, maps: Mapping[str, Fields]) -> Iterator[Variable]:
     """The variables of `env: [{name: …, value: …}]`, some of which are in the maps of the same file."""
-    for variable in mappings(None if item is None else item.node):
+    for variable in mappings(item):
         reference = variable.within("valueFrom", "configMapKeyRef")
         there = maps.get(reference.text("name"), reference).field(reference.text("key")) if reference.fields else None
         name, value = variable.field("name"), variable.field("value") or there

@@ -34,7 +34,7 @@ SCRIPT, MODULE = "wasm", "tla"
 def export(
     target: str, form: str, out: Path | None, step: int | None, changes: SpecChanges, source: TraceSource, quiet: bool
 ) -> None:
-    """Write a trace as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
+    """Write a trace in the format of another tool, or as a picture, a text or a table: whatever --to names.
 
     TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first. With --to wasm
     the search of a SPEC itself becomes one script: it visits every state, or finds the shortest counterexample, in a worker

@@ -27,8 +27,8 @@ from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING
 from acked.cluster.vocabulary.note import Read, settings_of
-from tests.audit.decision.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 from tests.audit.decision.kept import KEPT
+from tests.audit.formats.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 from tests.audit.reading import gather
 
 SEVERAL = ("mirror-maker.properties", "strimzi-connect.yaml")

@@ -27,7 +27,7 @@ from acked.cluster.waiting import NotSeen, wait_for
 from acked.invariants.catalogue import properties_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import rules_of
-from tests.found.debugger import LISTENS, HeldThread
+from tests.found.playing.debugger import LISTENS, HeldThread
 
 COUNTS = "kafka.cluster.Partition.updateFollowerFetchState"
 """Where a handler stands still: it has read the log for a fetch, in the fetch's leader epoch, and has not counted it."""

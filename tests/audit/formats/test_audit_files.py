@@ -15,7 +15,7 @@ from acked.audit.formats.parts.tree import documents
 from acked.audit.formats.reading import read_all, read_file
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.cluster.vocabulary.entry import SettingEntry
-from tests.audit.decision.corpus import CORPUS
+from tests.audit.formats.corpus import CORPUS
 from tests.audit.reading import gather, read_settings
 
 COMPOSE = """\

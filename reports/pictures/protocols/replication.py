@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONTROLLER, PRODUCER, says_set
-from acked.reports.pictures.kafka import (
+from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State
+from acked.reports.pictures.protocols.kafka import (
     IN_ISR,
     KAFKA,
     LEADER,
@@ -21,8 +22,7 @@ from acked.reports.pictures.kafka import (
     follows,
     own_isr,
 )
-from acked.reports.pictures.logs import LogPictures
-from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State
+from acked.reports.pictures.protocols.logs import LogPictures
 
 Known = tuple[int, int, int]
 """A record at its place: offset, record id, leader epoch."""

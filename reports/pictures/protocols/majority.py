@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 from acked.model.language.telling import PRODUCER
 from acked.model.majority.protocol import majority
-from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
-from acked.reports.pictures.logs import NumberedLogPictures, ids
 from acked.reports.pictures.picture import Badge, Box, Fact, Look, State, Tone
+from acked.reports.pictures.protocols.kafka import LEADER, STALE_LEADER, legend_of_logs
+from acked.reports.pictures.protocols.logs import NumberedLogPictures, ids
 
 VOTES = Badge("votes", "votes")
 
