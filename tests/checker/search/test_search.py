@@ -392,7 +392,7 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_loops_without_states_are_changed_between_levels(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
-    monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, __: not isinstance(shards[0], CompactShard))
+    monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, *__: not isinstance(shards[0], CompactShard))
     monkeypatch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
     monkeypatch.setattr(Shard, "has_quick_loops", True)
     bound: list[type[Shard]] = []

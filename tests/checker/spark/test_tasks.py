@@ -299,7 +299,7 @@ def test_levels_are_stored_from_when_on_a_search_has_lasted(
 ) -> None:
     """All of them then, those before as well, by tasks of either kind; of the second kind a few states at a time."""
     monkeypatch.setattr(driver, "FORGET_FROM", from_states)
-    monkeypatch.setattr(Forgetting, "is_ready", lambda _, all_, __: type(all_[0]) is Shard and all_[0].found >= from_states)
+    monkeypatch.setattr(Forgetting, "is_ready", lambda _, all_, *__: type(all_[0]) is Shard and all_[0].found >= from_states)
     monkeypatch.setattr(compact, "COPIED", 50)
     expected = answer(search(small(), Bounds(1, 1 << 26)))
     assert answer(temporarily(tmp_path / "brief")) == expected
