@@ -128,7 +128,7 @@ def _by_settings(answered: Answered) -> Iterator[str]:
     """What to do about partitions that never bear a restart, where they are in the way."""
     counted = (case for one in answered.answers for case in one.cases if case.counts(answered.wish) is Verdict.MAY_NOT)
     if any(case.refuses_by_settings or case.loss_by_settings for case in counted):
-        yield "No waiting mends what is so by settings alone: --accept-settings leaves it out; acked audit says what mends."
+        yield "No waiting mends what is so by settings alone: --accept-settings leaves it out; acked audit says what to set."
 
 
 def _order(answered: Answered) -> Iterator[str]:
