@@ -60,8 +60,10 @@ def _strip(one: Seen, state: StateAnswer | None, settings: SettingsAnswer | None
         undecided = sum(topic.undecided for topic in state.topics)
         for risk in (Risk.LOSES_AFTER_FAILURE, Risk.REFUSES):
             count = sum(topic.count(risk, Cause.STATE) for topic in state.topics)
+            always = sum(topic.count(risk, Cause.SETTINGS) for topic in state.topics)
             if any(topic.is_known(risk) for topic in state.topics):
-                yield f"{plural(count, 'partition')} {_HEADS[risk]}", "bad" if count else "good"
+                more, well = (f", {always:,} by settings alone", "undecided") if always else ("", "good")
+                yield f"{plural(count, 'partition')} {_HEADS[risk]}{more}", "bad" if count else well
         if undecided:
             yield f"{plural(undecided, 'partition')} undecided", "undecided"
     if settings is not None:

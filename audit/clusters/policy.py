@@ -329,7 +329,7 @@ def _about_nothing(policy: Policy, topics: Sequence[tuple[str, str]]) -> Iterato
         if absent:
             where = "" if one.unit == "*" else f" of {one.unit}"
             text = f"no topic{where} is called {' or '.join(absent)}, of which something is required: correct {policy.file}"
-            if "" in names:
+            if names == {""}:
                 text = f"no topic is named here, so what is required of {' and '.join(absent)} is not asked"
             yield JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, line=one.line), ())
 

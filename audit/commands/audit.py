@@ -234,8 +234,8 @@ def _show(view: View, output: Shown, out: Path | None, files: list[str]) -> None
         _show_text(view, output.full, out)
         return
     put_text(_render(view, output.form, files), out, "audit")
-    if out is not None and not output.quiet:  # So the log of a job says what is wrong, too.
-        _show_text(view, False, None)
+    if out is not None and out.is_file() and not output.quiet:  # So the log of a job says what is wrong, too.
+        _show_text(view, output.full, None)
 
 
 def _show_text(view: View, is_full: bool, out: Path | None) -> None:

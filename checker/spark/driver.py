@@ -113,6 +113,7 @@ class SparkSearch:
         self._shares_levels = driver.settings.is_local
         self._stores = not stored.is_temporary
         self._unstored: list[LevelReport] = []
+        self._files: dict[int, list[LevelFile]] = defaultdict(list)
         self._walk_back: WalkBack | None = None
         self._pages = Pages(driver, question)
 
@@ -194,7 +195,7 @@ class SparkSearch:
                     f"{before} tasks, which the cluster offers by now"
                 )
             except TaskLost as lost:
-                fruitless = 0 if self.stored.known_levels > known else fruitless + 1
+                fruitless = 0 if self.stored.known_levels > known or self._unstored else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
                     resume = f", and --resume {self.stored.path} continues from there" if self.stored.keep() else ""
                     raise SystemFailure(
@@ -245,6 +246,7 @@ class SparkSearch:
 
     def _meet(self, meeting: Meeting, job: Job) -> None:
         """All of one attempt."""
+        self._files.clear()
         here = meeting.gather("here", job.look_for_slots)
         self._shares_levels = all(body["sees_levels"] for body in here)
         self.observer.phase("reading what is stored" if self.stored.known_levels > 1 else "starting tasks")
@@ -293,6 +295,7 @@ class SparkSearch:
         """Waits for a level, says whether the search goes on behind it, and commits it; whether it does."""
         bodies = meeting.gather("done", job.look)
         report = LevelReport.of([report_from_json(body["report"]) for body in bodies])
+        self._note_files(bodies)
         self.timings = [body["timing"] for body in bodies]
         self._memory_bytes = sum(body["memory"] for body in bodies)
         if not report.is_expanded and self._could_grow():
@@ -311,21 +314,30 @@ class SparkSearch:
         self._report_progress(report, not goes_on)
         return goes_on
 
-    def _commit(self, bodies: Sequence[dict[str, Any]]) -> None:
-        """Commits the levels of which tasks have written the files."""
-        files: dict[int, list[LevelFile]] = defaultdict(list)
+    def _note_files(self, bodies: Sequence[dict[str, Any]]) -> None:
+        """Keeps what tasks have written: one may have done so at a level at which another's memory was full."""
         for body in bodies:
             for level, file in body["files"]:
-                files[level].append(LevelFile(*file))
+                self._files[level].append(LevelFile(*file))
+
+    def _commit(self, bodies: Sequence[dict[str, Any]]) -> None:
+        """Commits the levels that all tasks have written."""
         upto = min(body["stored"] for body in bodies)
         while self._unstored and self.stored.known_levels < upto:
-            self.stored.commit(self._unstored.pop(0), tuple(files[self.stored.known_levels + 1]))
+            report, files = self._unstored.pop(0), self._files.pop(self.stored.known_levels + 1, [])
+            stored = sum(file.states for file in files)
+            if stored != report.next_states:  # A run that lacks states would be gone on with, and hold.
+                raise SystemFailure(f"of {report.next_states:,} states of level {self.stored.known_levels + 1} tasks stored "
+                                    f"{stored:,}; this is a defect of acked, please report it")  # fmt: skip
+            self.stored.commit(report, tuple(files))
 
     def _store(self, meeting: Meeting, job: Job) -> None:
         """Has all levels stored that are complete."""
         if self._unstored:
             meeting.tell("enough", {"last": self.stored.known_levels + len(self._unstored)})
-            self._commit(meeting.gather("stored", job.look))
+            bodies = meeting.gather("stored", job.look)
+            self._note_files(bodies)
+            self._commit(bodies)
 
     def _store_for_trace(self, meeting: Meeting, job: Job, depth: int) -> None:
         """The same, unless the driver finds those again that the way back from a violation of level `depth` needs."""

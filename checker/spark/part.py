@@ -1,7 +1,7 @@
 """The part of the states that one task owns: in a table with states at first, without them once there are many.
 
 As in a search of one process (`native/__init__.py` has both tables), but for one worker, to which states also come from
-elsewhere, and whose levels are in files as soon as they are complete.
+elsewhere, and whose levels are in files, or in the table until they are.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Part:
         self.begin_level()
 
     def advance(self, done: int) -> None:
-        """Says how far the level is expanded; states before are in their file, and are not needed here."""
+        """Says how far the level is expanded; states before are not needed as a list any more."""
         self.measure()
         self.done = done
         self.shard.release(done)

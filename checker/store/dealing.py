@@ -49,10 +49,11 @@ class Sample:
     def _expand(self, chance: random.Random) -> list[tuple[int, int]]:
         """Expands windows of the last level; what each has led to, if that is known of all."""
         begin, end = self.levels[-1][0][0], self.levels[-1][-1][1]
-        windows, found = range(begin, end, WINDOW), []
+        windows, found, known = range(begin, end, WINDOW), [], self.steps
         for at in chance.sample(windows, min(WINDOWS, len(windows))):
             upto, before = min(at + WINDOW, end), self._shard.count
             if self._shard.expand(at, upto) < upto or self._shard.is_full:
+                self.steps = known  # Steps into a level that is left out lead to states that nobody counts.
                 return []
             edges = address(self.edges) + 8 * self.steps
             self.steps += self._shard.link(at, upto, edges, address(self._acts), address(self._verdicts))

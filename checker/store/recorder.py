@@ -73,7 +73,8 @@ class Recorder:
         self._own = workers  # the number of the thread's own codec
         self._codecs = [StateCodec(shape, run.buckets, native) for _ in range(workers + 1)]
         self.codecs = self._codecs[:workers]
-        run.agree_on_layout(self.codecs[0])
+        for codec in self._codecs:
+            run.agree_on_layout(codec)
         self._attempt = run.new_attempt()
         self._level = run.known_levels
         self._steps: deque[_Step] = deque()  # to be committed

@@ -107,6 +107,8 @@ def _add_resume_hint(result: Result, options: EngineOptions, stored: RunDirector
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result
     place = options.keeps or (stored.path if stored is not None and stored.keep() else None)
+    if stored is not None and not stored.commits:  # As while it waited for executors: there is nothing to go on from.
+        place = None
     if result.stopped is StopReason.MEMORY:
         spark = f"--engine spark --master {options.master or 'spark://HOST:PORT'}"
         if place is not None:

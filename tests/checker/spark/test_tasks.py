@@ -33,6 +33,7 @@ from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.transfer import Transfer
 from acked.checker.store.run_directory import RunDirectory
+from tests.checker.search.test_delayed import least_memory, on_disk
 from tests.checker.toys import always, answer, ask, counters, overflowing
 
 LOOPBACK = "127.0.0.1"
@@ -353,6 +354,48 @@ def test_a_task_lost_before_anything_is_stored_has_the_search_begin_again_and_st
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
     assert result.notes == (f"tasks were lost at level 12 (an executor was lost: task 1 on 127.0.0.1); {again}",)
     assert len(list((tmp_path / "run" / "commits").iterdir())) == result.depth + 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_goes_on_from_tasks_to_a_disk_and_back(tmp_path: Path, workers: int) -> None:
+    falling = ask(counters(5, 5, falls=True), always("Any", lambda s: s.n0 >= 0))  # Its steps lead back to earlier levels.
+
+    def go_on(run: RunDirectory, tasks: int, **bounds: int) -> Result:
+        within = SparkBounds(memory=1 << 26, **bounds)
+        return SparkSearch(falling, run, cast(SparkDriver, Threads(tasks=tasks)), bounds=within).run()
+
+    with RunDirectory.create(tmp_path / "run", falling, 64) as run:
+        go_on(run, 2, max_depth=6)
+        assert run.layout is not None
+        assert len(run.layout.split()) > 3, "dealt by some bits"
+    there = on_disk(tmp_path / "run", falling, least_memory(workers), workers, max_depth=17)
+    assert any("the visited states were on disk" in note for note in there.notes)
+    with RunDirectory.open(tmp_path / "run", falling) as run:
+        assert answer(go_on(run, 3)) == answer(search(falling, Bounds(1, 1 << 26)))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("begins", [10, 11, 12])
+def test_where_one_tasks_memory_is_full_at_the_level_that_another_stores_first_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: int
+) -> None:
+    finish = task.Worker._finish
+
+    def full(worker: task.Worker, level: int) -> None:
+        worker.part.is_full = worker.part.is_full or (level == 12 and worker.worker == 0)
+        finish(worker, level)
+
+    def begin_to_store(searching: SparkSearch) -> None:
+        if searching.ledger.depth == begins:
+            monkeypatch.setattr(driver, "UNSTORED_SECONDS", -1.0)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(task.Worker, "_finish", full)
+        assert temporarily(tmp_path / "run", begin_to_store).stopped is StopReason.MEMORY
+    again = resumed(tmp_path / "run")
+    assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert again.stored_levels > 10
 
 
 @pytest.mark.timeout(60)

@@ -13,7 +13,7 @@ from acked.checker.native.shape import shape_of
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.shards.shard import address, alone, begin_level, numbers, reserve
-from acked.checker.store.dealing import steady_masks
+from acked.checker.store.dealing import MOST_LEVELS, Sample, steady_masks
 from acked.checker.store.level_file import ALL_BITS, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
@@ -70,6 +70,19 @@ def test_states_without_steps_and_fields_that_always_change_are_dealt_by_some_bi
     for question in (ask(counters(1, 0), always("Any", lambda s: s.n0 >= 0)), ask(counters(1, 500))):
         masks = masks_for(question, codec_for(question), PARTS)
         assert len(masks) == 1
+
+
+def test_steps_of_a_sample_are_between_states_that_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = ask(counters(6, 9), always("Any", lambda s: s.n0 >= 0))
+    whole = {1, MOST_LEVELS}
+    levels = set[int]()
+    for kilobytes in (16, 24, 32, 48, 64, 96):
+        monkeypatch.setattr("acked.checker.store.dealing.SAMPLE_BYTES", kilobytes << 10)
+        sample = Sample(question, shape_of(question.plan), load_kernel(question.plan))
+        targets = [edge & 0xFFFFFFFF for edge in sample.edges[: sample.steps]]
+        assert max(targets, default=0) < sample.levels[-1][-1][1]
+        levels.add(len(sample.levels))
+    assert levels - whole, "memory must have been full within a level"
 
 
 def test_a_layout_names_its_bits_and_one_without_them_has_all() -> None:
