@@ -13,7 +13,7 @@ import pytest
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import Shown
-from acked.audit.commands.summary import MOST_LINES, print_summary
+from acked.audit.commands.summary import MOST_LINES, difference_lines, print_summary
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import cells_of, since
@@ -170,3 +170,28 @@ def test_a_running_cluster_is_one_unit_whose_topics_are_grouped() -> None:
     assert sum(len(item.topics) for item in found) == 200
     assert {item.unit for item in found} == {""}
     assert json.dumps([item.refusal for item in found]) == json.dumps([""] * len(found))
+
+
+def test_what_is_required_of_no_topic_is_a_slip_and_has_no_good_sign() -> None:
+    slip = PolicyLineView(NO, "no topic is called nope*", line=1)
+    shown = lines(groups((("orders",), one("no")), policy=PolicyView("acked.toml", NO, "PASS: by it", (slip,))))
+    assert "- no topic is called nope*" in shown
+
+
+def test_groups_that_are_compared_are_said_to_decide_nothing() -> None:
+    view = groups((("orders",), one("yes")), (("orders",), one("yes")))
+    compared = replace(view, groups=(view.groups[0], replace(view.groups[1], decides=False, acks="1")))
+    assert "1 group with acks=1 is for comparison: no producer was named" in lines(compared)
+    assert not any("comparison" in line for line in lines(view))
+
+
+def test_below_what_is_worse_than_before_stand_its_cause_and_change_once() -> None:
+    good, bad = (groups((("orders",), one(reply))) for reply in ("no", "yes"))
+
+    def told(before: TopicsView, now: TopicsView) -> list[str]:
+        return list(difference_lines(now, since(now, cells_of(before), Path("yesterday.json")).differences))
+
+    worse = told(good, bad)
+    assert worse[0] == "worse: orders, lost (clean): no before, yes now"
+    assert worse[1].startswith("    cause: min.insync.replicas=1 (server.properties:4)")
+    assert told(bad, good) == ["better: orders, lost (clean): yes before, no now"]

@@ -133,7 +133,13 @@ def test_beside_an_earlier_audit_text_has_what_changed_and_the_policy_decides(
     assert run("all", "--baseline", "before.json") == (0, "")
     told = "worse: lost (clean): no before, yes now\nFAIL: by acked.toml: 1 required and not kept, 0 undecided\n"
     assert run("1", "--baseline", "before.json") == (12, told)
-    assert run("1", "--format", "json", "--out", "before.json")[0] == 12
+    code, shown = run("1", "--format", "json", "--out", "before.json")
+    assert (code, shown) == (12, "")
+    arguments.remove("-q")  # Beside a file the answer is told in short, and a device gets nothing besides.
+    code, shown = run("1", "--format", "json", "--out", "before.json")
+    assert (code, shown.splitlines()[-1]) == (12, "✗ FAIL: by acked.toml: 1 required and not kept, 0 undecided")
+    assert run("1", "--format", "json", "--out", "/dev/null") == (12, "")
+    arguments.append("-q")
     assert run("1", "--baseline", "before.json") == (12, told.split("\n", 1)[1])
 
 
