@@ -153,8 +153,11 @@ def test_with_all_in_sync_the_single_replica_the_pair_and_min_isr_3_are_red_by_s
     assert refusing(told) == {0: {"pair", "strict"}, 1: {"single", "strict"}, 2: {"pair", "strict"}}
     cases = [case for one in told["brokers"] for case in one["cases"]]
     assert all(case["refuses_by_settings"] for case in cases if case["verdict"] == "may-not")
+    _, text = roll(*described(release, "full"))
+    assert "--accept-settings leaves it out" in " ".join(text.split())
     code, text = roll(*described(release, "full"), "--accept-settings")
     assert code == 0
+    assert "--accept-settings" not in text
     assert text.splitlines()[-1] == "Go down now? may: 0, 1, 2."
     assert "Order: 1, then 2, then 0" in text, "0 leads three partitions, the others two"
 
@@ -185,6 +188,9 @@ def test_with_broker_2_down_neither_of_the_others_may_go_because_orders_would_ha
     [loose] = [case for case in told["brokers"][0]["cases"] if case["partitions"] == [{"topic": "loose", "partition": 0}]]
     assert loose["loss"]["clean"]["takes"] == "process", "unclean elections: 2 comes back and leads without the records"
     assert not loose["refuses_writes"]
+    _, text = roll(file, *others, "--accept-settings")
+    told_apart = "acknowledged records would be lost of 1 partition (loose-0) if one more process dies, of "
+    assert told_apart in " ".join(text.split())
 
 
 @pytest.mark.slow

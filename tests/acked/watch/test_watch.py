@@ -79,6 +79,8 @@ def test_what_settings_bring_at_the_best_of_times_is_told_apart_from_what_is_dow
     found = known(watcher)
     assert found["acked_partitions_losing_after_failure", "settings", "orders"] == 1
     assert found["acked_partitions_losing_after_failure", "state", "orders"] == 0
+    page = watch_page([watcher.seen], 30, time.time())
+    assert "0 partitions one failure from loss, 1 by settings alone" in page
     assert found["acked_answer", "one-machine", "loss", "orders"] == 2
     assert found["acked_audit_verdict",] == 2
 
