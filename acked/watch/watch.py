@@ -97,7 +97,7 @@ _watches = collects(
                   help="Where page (/) and metrics (/metrics) are, for whoever reaches it."),
     accepts_settings=option("--accept-settings", is_flag=True,
                             help="Do not count what a topic's settings bring even while all its replicas are in sync: RF 1, "
-                            "or min.insync.replicas as large as RF."),
+                            "RF 2, or min.insync.replicas as large as RF."),
     once=option("--once", is_flag=True, help="Ask once, and print the metrics instead of serving them."),
     files=option("--files", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Only write alert rules for Prometheus and a dashboard for Grafana."),

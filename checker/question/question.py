@@ -227,7 +227,7 @@ class Question:
         """The representatives of states; only of a symmetric question."""
         return Orbits(self.instance)
 
-    @cached_property
+    @property
     def initial(self) -> tuple[tuple[int, ...], ...]:
         """The states that a search begins with, ascending."""
         states = set(self.instance.initial)
