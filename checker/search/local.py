@@ -281,7 +281,7 @@ class LocalSearch:
         begins before 0).
         """
         done = list(begins)
-        if self._forgetting.is_ready(self.shards, self._compiler, self.levels) and self._forget_states(done):
+        if self._forgetting.is_ready(self.shards, self._compiler, self._level_sizes) and self._forget_states(done):
             begins, ends, done = self._counted_from(done, begins, ends)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
@@ -372,6 +372,9 @@ class LocalSearch:
                 memory_bytes=sum(shard.memory_bytes for shard in self.shards),
             )
         )
+
+    def _level_sizes(self) -> list[int]:
+        return [sum(end - begin for begin, end in level) for level in self.levels]
 
     def _each(self, work: Callable[[int, Shard], T], at_once: bool = True) -> list[T]:
         """The work done by every worker, at once if there is enough; a Ctrl-C waits until the native calls are back.

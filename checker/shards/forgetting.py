@@ -107,16 +107,16 @@ class Forgetting:
             return None
         return Forgotten(new, kernel, lines.kind)
 
-    def is_ready(self, shards: Sequence[Shard], compiler: Executor, levels: Sequence[Sequence[Range]] = ()) -> bool:
+    def is_ready(self, shards: Sequence[Shard], compiler: Executor, sizes: Callable[[], Sequence[int]] = tuple) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
 
-        `levels` is as in `forget`: with few states before it, a search keeps those that it has. Never where address space is
-        limited, of which it takes several times what it may fill: there, it is tried when memory is full.
+        `sizes` lists those of its levels: with few states before it, a search keeps those that it has. Never where address space
+        is limited, of which it takes several times what it may fill: there, it is tried when memory is full.
         """
         states = sum(shard.found for shard in shards)
         if 2 * states < self._least or isinstance(shards[0], CompactShard) or address_space_limit() is not None:
             return False
-        if states < LARGE * self._least and is_nearly_over([sum(end - begin for begin, end in level) for level in levels]):
+        if states < LARGE * self._least and is_nearly_over(sizes()):
             return False
         if self._code is None:
             lines = self.lines(shards)

@@ -72,7 +72,7 @@ class Part:
         self.begin, self.done, self.end = self.end, self.end, self.shard.count
         self._levels.append((self.begin, self.end))
         begin_level([self.shard])
-        if self._forgetting.is_ready([self.shard], self._compiler, [[level] for level in self._levels]):
+        if self._forgetting.is_ready([self.shard], self._compiler, lambda: [end - begin for begin, end in self._levels]):
             self._forget()
         self.make_room()  # for more levels than the table can tell from each other
 
