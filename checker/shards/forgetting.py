@@ -110,8 +110,8 @@ class Forgetting:
     def is_ready(self, shards: Sequence[Shard], compiler: Executor, sizes: Callable[[], Sequence[int]] = tuple) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
 
-        `sizes` lists those of its levels: with few states before it, a search keeps those that it has. Never where address space
-        is limited, of which it takes several times what it may fill: there, it is tried when memory is full.
+        `sizes` lists those of its levels: with few states before it, a search keeps those that it has. Never where address
+        space is limited, of which it takes several times what it may fill: there, it is tried when memory is full.
         """
         states = sum(shard.found for shard in shards)
         if 2 * states < self._least or isinstance(shards[0], CompactShard) or address_space_limit() is not None:
