@@ -106,7 +106,7 @@ def test_a_worker_that_comes_during_a_search_is_used_when_memory_is_full(
 
     question = spec("kip320-3222")
     with RunDirectory.create(tmp_path / "run", question) as run:
-        result = SparkSearch(question, run, driver, observer=At(5, act), bounds=SparkBounds(memory=14_000_000)).run()
+        result = SparkSearch(question, run, driver, observer=At(5, act), bounds=SparkBounds(memory=9_000_000)).run()
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert result.workers == 2
     assert any("with 2 instead of 1 tasks" in note for note in result.notes), result.notes
