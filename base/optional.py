@@ -27,8 +27,8 @@ _NEEDED_FOR = {
 """By top-level module."""
 
 _INSTALLS = {
-    "confluent_kafka": "confluent-kafka kio", "hcl2": "python-hcl2", "kazoo": "confluent-kafka kazoo kio",
-    "kio": "confluent-kafka kazoo kio", "prometheus_client": "prometheus-client", "z3": "z3-solver",
+    "confluent_kafka": "confluent-kafka kio", "hcl2": "python-hcl2", "prometheus_client": "prometheus-client",
+    "z3": "z3-solver", **dict.fromkeys(("kazoo", "kio"), "confluent-kafka kazoo kio"),
 }  # fmt: skip
 """What is to be installed, where it is not called as the module is, or is of use only together with others."""
 

@@ -22,6 +22,7 @@ from acked.reports.console import harmless
 from acked.reports.shell.batches import MEMORY_EACH, BatchOptions
 from acked.reports.shell.options import JOBS, OUT, QUIET, KeyValue, collects, option
 from acked.reports.shell.output import make_folder, put_text, say
+from acked.roll.commands.roll import ACCEPT_SETTINGS
 from acked.roll.decision.judge import Verdict, Wish
 
 if TYPE_CHECKING:
@@ -95,9 +96,7 @@ _watches = collects(
                  help="How often it is read; default: 30."),
     listen=option("--listen", default="127.0.0.1:9857", show_default=True, metavar="ADDRESS:PORT",
                   help="Where page (/) and metrics (/metrics) are, for whoever reaches it."),
-    accepts_settings=option("--accept-settings", is_flag=True,
-                            help="Do not count what a topic's settings bring even while all its replicas are in sync: RF 1, "
-                            "RF 2, or min.insync.replicas as large as RF."),
+    accepts_settings=ACCEPT_SETTINGS,
     once=option("--once", is_flag=True, help="Ask once, and print the metrics instead of serving them."),
     files=option("--files", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Only write alert rules for Prometheus and a dashboard for Grafana."),

@@ -9,7 +9,7 @@ import io
 import textwrap
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acked.audit.clusters.policy import JudgedTopics, Judgement
@@ -46,6 +46,10 @@ _MOST_ROWS, _MOST_POINTS = 10, 4
 """Rows of the table and things below it that are told at most, where there is room."""
 
 _FULL = "--full tells the rest: the steps of every yes, every setting with its source, every remark"
+
+
+Names = Callable[[GroupView | None, AuditView | None], frozenset[str]]
+"""What topics of a group are called: by a policy, or in an earlier audit."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ def _points(view: View) -> Iterator[_Point]:
     """What is not a no: of the settings of one group, or of every group that decides, the worst first."""
     if view.policy is not None:
         for line in view.policy.lines:
-            yield _Point(line.in_words, line.verdict, tuple(_below_line(view, line)), line.is_slip)
+            yield _Point(line.in_words, line.verdict, _below_line(view, line), line.is_slip)
         return
     if isinstance(view, AuditView):
         yield from _of_audit(view, "")
@@ -180,22 +184,24 @@ def difference_lines(view: View, differences: Sequence[DifferenceView]) -> Itera
     told: set[tuple[str, ...]] = set()
     for one in differences:
         yield one.in_words
-        below = next((tuple(_below(audit, answer)) for group, audit in audits_of(view)
-                      if one.is_worse and one.topic in names_in_baseline(group, audit) for answer in audit.answers
-                      if (answer.question, answer.faults.name) == (one.question, one.faults)), ())  # fmt: skip
+        below = _below_cell(view, names_in_baseline, (one.topic,), one) if one.is_worse else ()
         if below not in told:
             yield from (f"    {line}" for line in below)
         told.add(below)
 
 
-def _below_line(view: View, line: PolicyLineView) -> Iterator[str]:
+def _below_line(view: View, line: PolicyLineView) -> tuple[str, ...]:
     """Cause and change of what a policy says is not kept, for the first of its topics."""
-    for group, audit in audits_of(view) if line.verdict is AuditVerdict.YES else ():
-        if names_in_policy(group, audit).intersection(line.topics):
-            for answer in audit.answers:
-                if (answer.question, answer.faults.name) == (line.question, line.faults):
-                    yield from _below(audit, answer)
-            return
+    return _below_cell(view, names_in_policy, line.topics, line) if line.verdict is AuditVerdict.YES else ()
+
+
+def _below_cell(view: View, names: Names, topics: Iterable[str], of: DifferenceView | PolicyLineView) -> tuple[str, ...]:
+    """Cause and change of an answer, in the first group that has one of the topics, which it calls by these names."""
+    for group, audit in audits_of(view):
+        if names(group, audit).intersection(topics):
+            found = (answer for answer in audit.answers if (answer.question, answer.faults.name) == (of.question, of.faults))
+            return tuple(line for answer in found for line in _below(audit, answer))
+    return ()
 
 
 def _of_audit(audit: AuditView, name: str) -> Iterator[_Point]:

@@ -401,7 +401,6 @@ class Worker:
         self.seat.say("done", {**body, "files": files, "stored": self._stored})
         self._transfer.forget()
 
-
     def _write(self, states: Iterable[tuple[int, int, int]]) -> list[tuple[int, list[object]]]:
         """Writes states, level by level, from addresses on, so many; the files, by levels."""
         files = []

@@ -53,6 +53,11 @@ class Rolling:
         return Wish(self.ask in (ALL, WRITES), self.ask in (ALL, LOSS), stops, self.accepts_settings)
 
 
+ACCEPT_SETTINGS = option(
+    "--accept-settings", is_flag=True, help="Do not count what a topic's settings bring even while all its replicas are in "
+    "sync: RF 1, RF 2, or min.insync.replicas as large as RF.",
+)  # fmt: skip
+
 _rolls = collects(
     "rolling", Rolling,
     brokers=option("--broker", type=click.IntRange(0), multiple=True, metavar="N",
@@ -61,9 +66,7 @@ _rolls = collects(
                help="What must not happen: refused writes, lost records, or either."),
     stop=option("--stop", type=click.Choice([BOTH, Stop.CLEANLY.value, Stop.BY_KILL.value]), default=BOTH, show_default=True,
                 help="How it goes down: by a controlled shutdown, by SIGKILL, or as may be."),
-    accepts_settings=option("--accept-settings", is_flag=True,
-                            help="Do not count what a topic's settings bring even while all its replicas are in sync: RF 1, "
-                            "RF 2, or min.insync.replicas as large as RF."),
+    accepts_settings=ACCEPT_SETTINGS,
     plan=option("--plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                 help="Ask as if the moves of this reassignment (kafka-reassign-partitions) had begun."),
     quorum=option("--quorum", metavar="FILE",
