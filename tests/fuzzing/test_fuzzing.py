@@ -20,7 +20,7 @@ from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
 
 MANY = 100_000
-ENOUGH = {"logs": 300, "disks": 500, "settings": 750, "messages": 10_000, "traces": 400, "certificates": 75}
+ENOUGH = {"logs": 150, "disks": 250, "settings": 400, "messages": 5_000, "traces": 200, "certificates": 40}
 """Inputs that take a second or so."""
 
 

@@ -67,6 +67,7 @@ def test_every_obligation_is_proved(part: int, prover: Prover) -> None:
     assert not [item.key for item in prover.obligations.all[part::16] if not is_proved(prover, item.key)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "clause"), RESTS_ON.items())
 def test_without_a_clause_that_keeps_it_an_obligation_is_not_proved(key: str, clause: tuple[str, str]) -> None:

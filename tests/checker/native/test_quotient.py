@@ -81,7 +81,7 @@ def drawn(question: Question, seed: int, count: int) -> list[Words]:
     return list(found)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(("count", "values"), SHAPES)

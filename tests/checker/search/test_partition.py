@@ -48,7 +48,7 @@ def answer(instance: Instance, *asked: str | Property, workers: int = 1) -> Resu
     return search(Question(instance, properties), Bounds(workers=workers))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "other"),

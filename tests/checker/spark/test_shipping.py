@@ -71,16 +71,14 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 AT = r" \(on the executor 127\.0\.0\.1\)"
 
 
-@pytest.mark.slow
+# What Spark says of it is held above.
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        # What Spark says of it is held above.
-        pytest.param(
-            ANOTHER_PYTHON, r"another minor version than the driver's 3\.\d+; set PYSPARK_PYTHON, .*", marks=pytest.mark.long
-        ),
+        (ANOTHER_PYTHON, r"another minor version than the driver's 3\.\d+; set PYSPARK_PYTHON, .*"),
         (None, r"has no Python there; name one with --conf spark.pyspark.python=…"),
     ],
 )

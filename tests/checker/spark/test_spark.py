@@ -141,7 +141,7 @@ def assert_as_locally(driver: SparkDriver, folder: Path, item: Spec, buckets: in
     assert answer(result) == expected, (item.name, buckets, tasks)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_spec_of_each_kind_has_the_local_answer(driver: SparkDriver, tmp_path: Path, name: str) -> None:
