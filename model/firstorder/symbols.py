@@ -49,6 +49,8 @@ class Variable:
 class Op(Enum):
     """The closed set of node kinds, by their names in SMT-LIB where it has them."""
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every term is looked up by its kind.
+
     CONST = "const"
     VARIABLE = "variable"
     APPLY = "apply"
