@@ -21,7 +21,6 @@ from acked.audit.reports.telling import (
     style_and_sign,
 )
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
-from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, DecidedBy, FindingView, PolicyView, View, verdict_view
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
@@ -217,7 +216,10 @@ def print_body(console: Console, view: AuditView) -> None:
                 put_paragraph(console, f"{answer.faults.name}: {answer.faults.words}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
     print_transactions(console, view)
-    print_upgrade(console, view.upgrade)
+    if view.upgrade is not None:
+        from acked.audit.reports.upgrading import print_upgrade
+
+        print_upgrade(console, view.upgrade)
     if view.recommended is not None:
         put(console, [])
         put_paragraph(console, view.recommended.in_words, "bold", "Recommended: ", " " * 13)
@@ -271,7 +273,10 @@ def body_markdown(view: AuditView) -> list[str]:
         lines += ["", "## Recommended", "", f"**{md_text(sentence(view.recommended.in_words))}**"]
         lines += ["", *(f"- Cost: {md_text(cost)}" for cost in view.recommended.costs)]
     lines += transactions_markdown(view)
-    lines += upgrade_markdown(view.upgrade)
+    if view.upgrade is not None:
+        from acked.audit.reports.upgrading import upgrade_markdown
+
+        lines += upgrade_markdown(view.upgrade)
     settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     lines += ["", "## Findings", ""] if view.findings else []
