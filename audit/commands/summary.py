@@ -44,7 +44,7 @@ _LONGEST = 3
 _MOST_ROWS, _MOST_POINTS = 10, 4
 """Rows of the table and things below it that are told at most, where there is room."""
 
-_FULL = "--full tells the rest: the steps of every yes, every setting with its source, every remark"
+_FULL = "--full tells the rest: the steps of every yes (how many it says), every setting with its source, every remark"
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,8 @@ def _of_audit(audit: AuditView, name: str) -> Iterator[_Point]:
         bad = [answer for answer in required if answer.worst is verdict]
         if not bad:
             continue
-        said = ", ".join(f"{SHORT[answer.question]} ({answer.faults.name})" for answer in bad)
+        heads = {column.name: column.heading for column in audit.columns}
+        said = ", ".join(f"{SHORT[answer.question]} ({heads[answer.faults.name]})" for answer in bad)
         yield _Point(f"{name}{said}: {_how(bad[0])}", verdict, tuple(_below(audit, bad[0])))
         return
 

@@ -52,6 +52,8 @@ def legend(view: AuditView) -> list[str]:
         lines.append(f"yes ({steps}): it can happen, in {plural(steps, 'step')} at least; the steps are below")
     if any(answer.worst is not answer.answer for answer in view.answers):
         lines.append("elsewhere: in another release that may be meant; here: in the one named above, and not in every other")
+    if any(answer.nothing_accepted for answer in view.answers):
+        lines.append("no (nothing written): with these settings no record is ever accepted, so none can be lost")
     replies = {other.answer for answer in view.answers for other in answer.elsewhere}
     if AuditVerdict.UNDECIDED in replies | {answer.answer for answer in view.answers}:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
@@ -86,7 +88,7 @@ def _cell(answer: AnswerView | None) -> TableCell:
     elif answer.answer is AuditVerdict.YES and answer.story is not None:
         text = f"yes ({len(answer.story.steps)})"
     elif answer.nothing_accepted:
-        text = "no (none taken)"
+        text = "no (nothing written)"
     return TableCell(text, STYLES[answer.worst], MARKS[answer.worst], link=place_of(answer))
 
 

@@ -145,6 +145,18 @@ def test_what_is_recommended_says_what_else_is_a_yes_and_takes() -> None:
 
 
 @pytest.mark.slow
+def test_of_one_replica_one_number_of_replicas_is_recommended_which_serves_other_answers_too() -> None:
+    """Two replicas would keep writes going, and three records as well: both in one sentence read as a contradiction."""
+    document = json.loads(run("--set", "replication.factor=1", "--kafka-version", "4.1", "--producer", "acks=all", "-q",
+                              "-j", "1", "--format", "json").output)  # fmt: skip
+    said = document["recommended"]["in_words"]
+    assert said.startswith("give the topic 3 replicas and set min.insync.replicas=2; ")
+    assert said.endswith("every required answer (loss) is then a no (checked), and so is writes")
+    [writes] = [one for one in document["answers"] if one["question"] == "writes" and one["decides"]]
+    assert [(one["key"], one["value"]) for one in writes["remedy"]["settings"]] == [("replication.factor", "2")]
+
+
+@pytest.mark.slow
 def test_what_was_read_of_several_topics_is_told_of_each_group_and_nothing_is_asked(tmp_path: Path) -> None:
     place = tmp_path / "topics.txt"
     place.write_text(TOPICS)

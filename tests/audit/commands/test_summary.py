@@ -18,7 +18,7 @@ from acked.audit.commands.summary import MOST_LINES, difference_lines, print_sum
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import cells_of, since
-from acked.audit.reports.terminal import few_of_each, legend, print_audit
+from acked.audit.reports.terminal import few_of_each, legend, overview, print_audit
 from acked.audit.reports.topics import print_topics
 from acked.audit.reports.view import AuditView, CauseView, PolicyLineView, PolicyView, TopicsView, View
 from acked.reports.console import open_console
@@ -116,6 +116,9 @@ def test_remarks_of_one_rule_are_told_three_times_and_then_counted() -> None:
 
 def test_the_legend_counts_the_steps_that_the_table_shows_and_the_verdict_is_the_last_line() -> None:
     assert "yes (1): it can happen, in 1 step at least; the steps are below" in legend(one("yes"))
+    refusing = audit(answer("loss", "clean", "no", nothing_accepted=True))
+    assert overview(refusing).rows[0][1].text == "no (nothing written)"
+    assert any(line.startswith("no (nothing written): ") for line in legend(refusing))
     for view in (one("yes"), many(3, 2)):
         drawn = io.StringIO()
         console = open_console(drawn, 80)
@@ -185,6 +188,11 @@ def test_what_is_required_of_no_topic_is_a_slip_and_has_no_good_sign() -> None:
     slip = PolicyLineView(NO, "no topic is called nope*", line=1)
     shown = lines(groups((("orders",), one("no")), policy=PolicyView("acked.toml", NO, "PASS: by it", (slip,))))
     assert "- no topic is called nope*" in shown
+
+
+def test_what_is_worst_is_said_in_the_words_of_its_column() -> None:
+    columns = tuple(replace(column, heading=f"{column.name} in words") for column in one("yes").columns)
+    assert any("lost (clean in words): yes" in line for line in lines(replace(one("yes"), columns=columns)))
 
 
 def test_groups_that_are_compared_are_said_to_decide_nothing() -> None:
