@@ -318,7 +318,7 @@ def test_no_slip_in_what_hands_settings_on_to_clients_is_read_as_safer(folder: P
                 check(path, whole, lines, frozenset(), folder)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.slow
 @pytest.mark.parametrize("path", MUTATED, ids=name_of)
 def test_no_line_of_any_file_can_be_left_out_with_another_taken_as_safer(folder: Path, path: Path) -> None:
