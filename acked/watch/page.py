@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acked.audit.decision.questions import AuditVerdict
+from acked.audit.reports.telling import SHORT
 from acked.reports.pages.page import render_report
 from acked.reports.units import plural
 from acked.roll.decision.judge import Verdict
@@ -115,7 +116,7 @@ def _of_settings(settings: SettingsAnswer | None) -> Iterator[tuple[str, tuple[s
         for verdict, text in settings.lines
     ]
     rows = [
-        (topic, asked.value, faults.name, reply)
+        (topic, SHORT[asked], faults.heading, reply)
         for topic, answers in settings.answers.items()
         for (asked, faults), reply in answers.items()
         if reply is not AuditVerdict.NO

@@ -292,7 +292,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date, is_whole: boo
         for topic in (one.group.topics or ("",)) if one.group.decides else ():
             if one.group.is_unread and (topic, one.group.unit) in answered:
                 text = f"judged by the other brokers' settings: {one.refusal}"
-                found.setdefault(JudgedAnswer(AuditVerdict.NO, text), []).append(topic)
+                found.setdefault(JudgedAnswer(AuditVerdict.NO, text), []).append(topic_name(topic, one.group.unit))
                 continue
             for question, faults in policy.answers_for(topic, one.group.unit):
                 reply = reply_of_group(one, question, faults)
@@ -334,9 +334,13 @@ def _about_nothing(policy: Policy, topics: Sequence[tuple[str, str]]) -> Iterato
             yield JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, line=one.line), ())
 
 
+NAMELESS = "every topic"
+"""What settings that name no topic are of."""
+
+
 def topic_name(topic: str, unit: str | None) -> str:
     """A topic with what it is of: `eu: orders`; empty for every topic."""
-    name = topic or "every topic"
+    name = topic or NAMELESS
     return f"{unit}: {name}" if unit else name
 
 

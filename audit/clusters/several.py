@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
 from acked.audit.decision.audit import Answer, Audit, Auditor
@@ -21,13 +22,15 @@ from acked.audit.decision.questions import (
 )
 from acked.audit.decision.release import Contexts, contexts
 from acked.audit.decision.settings import configure
-from acked.audit.decision.upgrade import Upgrade, ask_upgrade, check_upgrade
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import SettingEntry
+
+if TYPE_CHECKING:
+    from acked.audit.decision.upgrade import Upgrade
 
 _REFUSED_SINCE = "2.2"
 """Since then a broker refuses what a controller sent to it before it was restarted (KIP-380)."""
@@ -165,8 +168,6 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             auditor = Auditor(group.given, found.first.release, found.first.plane, of_it.assumed, asked.runner, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
             _check(auditor, found, of_it)
-            if asked.upgrade_to is not None:
-                check_upgrade(found.first, asked.upgrade_to)
         except ConfigurationError as error:
             if len(groups) == 1:
                 raise
@@ -187,6 +188,8 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
 def _upgrade(audit: Audit, asked: Asked, searches: Searches, kept: Sequence[SettingEntry]) -> Upgrade | None:
     if asked.upgrade_to is None:
         return None
+    from acked.audit.decision.upgrade import ask_upgrade
+
     return ask_upgrade(audit.configuration, asked.upgrade_to, asked.assumed, asked.questions, searches, kept)
 
 
@@ -214,6 +217,10 @@ def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
             raise
         raise RefusedByKafka(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
                       "--kafka-version)") from None  # fmt: skip
+    if asked.upgrade_to is not None:
+        from acked.audit.decision.upgrade import check_upgrade
+
+        check_upgrade(found.first, asked.upgrade_to)
 
 
 def _badness(one: Audited) -> tuple[int, int]:

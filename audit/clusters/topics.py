@@ -63,7 +63,8 @@ def groups_of(
     described = topics_in(found)
     if topic is not None and topic not in described:
         listed = ", ".join(described[:8]) + (", …" if len(described) > 8 else "") or "none"
-        raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, described)}; they describe {listed}")
+        of = f" of {', '.join(entities)}" if entities else ""
+        raise ConfigurationError(f"no file describes a topic {topic!r}{of}{near(topic, described)}; they describe {listed}")
     wanted = [topic] if topic is not None else [name for name in described if with_internal or name not in INTERNAL]
     own = _split_by_topic(found, wanted or described)
     shared = found.only(())

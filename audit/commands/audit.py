@@ -14,11 +14,13 @@ from acked.audit.clusters.policy import judge
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, left_out
 from acked.audit.clusters.units import assume_replicas, groups_of_units, units_of, units_of_each
-from acked.audit.commands.durability import matrix
 from acked.audit.commands.options import (
+    CODES,
     FILES,
+    OUTS,
     Assumed,
     ClusterFacts,
+    Places,
     Shown,
     Wanted,
     asks,
@@ -28,17 +30,12 @@ from acked.audit.commands.options import (
     shows,
 )
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
-from acked.audit.commands.plan import CODES, plan
-from acked.audit.commands.read_settings import print_settings, settings_document
-from acked.audit.commands.summary import difference_lines, policy_view, print_summary
+from acked.audit.commands.summary import MOST_LINES, difference_lines, policy_view, print_summary
 from acked.audit.decision.gather import Recognised
 from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
-from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.pages import audit_page
-from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.terminal import audit_markdown, policy_markdown, print_audit, print_policy
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, BaselineView, View, document_of
@@ -51,12 +48,14 @@ from acked.cluster.vocabulary.entry import Scope
 from acked.reports.console import Console, harmless
 from acked.reports.shell.batches import BatchOptions, searches_what_ships
 from acked.reports.shell.groups import Branching
-from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
+from acked.reports.shell.options import FORMAT, QUIET, collects
 from acked.reports.shell.output import json_text, put_drawn, put_text, say
 
 
 @click.command(
     cls=Branching,
+    branches={"plan": "audit.commands.plan:plan", "upgrade": "audit.commands.audit:upgrade",
+              "matrix": "audit.commands.durability:matrix"},
     moved={"--plan": "acked audit plan PLAN FILE...", "--upgrade-to": "acked audit upgrade FILE... --to V"},
     short_help="Check what your own settings guarantee; plan, upgrade, matrix.",
 )
@@ -66,7 +65,7 @@ from acked.reports.shell.output import json_text, put_drawn, put_text, say
 @asks
 @searches_what_ships
 @shows
-@OUT.under("out")
+@OUTS.under("outs")
 def audit(**asked: Any) -> int:
     """Check what your Kafka's settings guarantee for acknowledged records: of a running cluster, or of FILE...
 
@@ -110,7 +109,7 @@ def audit(**asked: Any) -> int:
 @searches_what_ships
 @collects("output", Shown, quiet=QUIET,
           form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
-@OUT.under("out")
+@OUTS.under("outs")
 def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
 
@@ -123,10 +122,6 @@ def upgrade(**asked: Any) -> int:
     return _audit(**{**asked, "output": replace(asked["output"], full=True)})
 
 
-for _branch in (plan, upgrade, matrix):
-    audit.add(_branch)
-
-
 def _audit(
     files: tuple[Path, ...],
     cluster: ClusterFacts,
@@ -134,16 +129,17 @@ def _audit(
     wanted: Wanted,
     batch: BatchOptions,
     output: Shown,
-    out: Path | None,
+    outs: tuple[Path, ...],
 ) -> int:
     policy = wanted.by_policy
     clusters = () if policy is None else policy.clusters
     if not files and not cluster.overrides and cluster.bootstrap is None and not clusters:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
-    output = replace(output, form=output.form_of(out))
-    wanted.check(output.form)
-    for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
+    places = output.places(outs)
+    forms = {form for form, _ in places}
+    wanted.check(forms)
+    for path, what in (*((out, "audit") for _, out in places), (wanted.trace_out, "trace")):
         check_writable(path, what)
     assumptions = assumed.assumptions().deciding(wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
@@ -153,7 +149,7 @@ def _audit(
         return ExitCode.HOLDS
     groups = _groups(parts, cluster, wanted)
     if wanted.show_settings:
-        return _show_settings(groups, output.form, out)
+        return _show_settings(groups, places)
     is_live = cluster.bootstrap is not None or (clusters and not files)
     if is_live and not any(entry.scope is Scope.PRODUCER for _, part in parts for entry in part.known):
         groups = assume_producers(groups)
@@ -164,7 +160,7 @@ def _audit(
                       cache, progress, wanted.target, None if policy is None else wanted.of_group)  # fmt: skip
         audited = audit_groups(groups, asked)
     absent = [name for _, part in parts for name in left_out(part, groups)]
-    is_summary = output.form == "text" and not output.full and wanted.pages is None
+    is_summary = forms == {"text"} and not output.full and wanted.pages is None
     view = _view(audited, absent, cache, is_told=not is_summary)
     verdict = worst_of_groups(audited)
     if policy is not None:
@@ -174,8 +170,8 @@ def _audit(
         changed = since(view, before, wanted.baseline)
         view, verdict = replace(view, baseline=changed), changed.verdict if policy is None else verdict
     if wanted.prove_it:
-        return _prove(audited, view, required, CODES[verdict], output, out)
-    _show(view, output, out, [str(file) for file in files])
+        return _prove(audited, view, required, CODES[verdict], output, places)
+    _show(view, output, places, [str(file) for file in files])
     if wanted.pages is not None:
         write_pages(audited, view, wanted.pages)
     if wanted.trace_out is not None:
@@ -190,17 +186,18 @@ def _prove(
     required: tuple[AuditQuestion, ...],
     code: ExitCode,
     output: Shown,
-    out: Path | None,
+    places: Places,
 ) -> int:
     """Shows the audit and plays its first required yes on brokers, which decides the exit code."""
     from acked.audit.commands.prove_it import prove_first
 
-    if output.form == "text":
-        _show(view, output, out, [])
+    texts = [(form, out) for form, out in places if form == "text"]
+    _show(view, output, texts, [])
     audits = [item.audit for item in audited if item.audit is not None]
-    proved, proof = prove_first(audits, required, code, output)
-    if output.form == "json":
-        put_text(json_text({**document_of(view), **proof}), out, "audit")
+    proved, proof = prove_first(audits, required, code, replace(output, form="text" if texts else "json"))
+    for form, out in places:
+        if form == "json":
+            put_text(json_text({**document_of(view), **proof}), out, "audit")
     return proved
 
 
@@ -218,31 +215,34 @@ def _view(audited: list[Audited], left_out: list[str], cache: ResultCache | None
     return topics_view(audited, left_out, cache, is_told) if alone is None else alone
 
 
-def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int:
+def _show_settings(groups: list[TopicGroup], places: Places) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
-    if form not in ("text", "json"):
-        raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
-    if form == "json":
-        put_text(json_text(settings_document(groups)), out, "settings")
-    else:
-        put_drawn(lambda console: print_settings(console, groups), out, "settings")
+    from acked.audit.commands.read_settings import print_settings, settings_document
+
+    for form, out in places:
+        if form == "json":
+            put_text(json_text(settings_document(groups)), out, "settings")
+        else:
+            put_drawn(lambda console: print_settings(console, groups), out, "settings")
     return ExitCode.HOLDS
 
 
-def _show(view: View, output: Shown, out: Path | None, files: list[str]) -> None:
-    if output.form == "text":
-        _show_text(view, output.full, out)
-        return
-    put_text(_render(view, output.form, files), out, "audit")
-    if out is not None and out.is_file() and not output.quiet:  # So the log of a job says what is wrong, too.
-        _show_text(view, output.full, None)
+def _show(view: View, output: Shown, places: Places, files: list[str]) -> None:
+    for form, out in places:
+        if form == "text":
+            _show_text(view, output.full, out)
+        else:
+            put_text(_render(view, form, files), out, "audit")
+    others = [out for form, out in places if form != "text"]
+    if not output.quiet and any(out is not None and out.is_file() for out in others):
+        _show_text(view, output.full, None)  # So the log of a job says what is wrong, too.
 
 
 def _show_text(view: View, is_full: bool, out: Path | None) -> None:
     if view.baseline is None:
         put_drawn(lambda console: _print(console, view, is_full), out, "audit")
     else:
-        put_text(_since(view, view.baseline), out, "audit")
+        put_text(since_in_words(view, view.baseline, is_full), out, "audit")
 
 
 def _print(console: Console, view: View, is_full: bool) -> None:
@@ -256,9 +256,15 @@ def _print(console: Console, view: View, is_full: bool) -> None:
         print_policy(console, view.policy)
 
 
-def _since(view: View, changed: BaselineView) -> str:
-    """What is other than in the earlier audit, the causes of what is worse, and what a policy says if that is red."""
-    lines = [*changed.notes, *difference_lines(view, changed.differences)]
+def since_in_words(view: View, changed: BaselineView, is_full: bool) -> str:
+    """What is other than in the earlier audit, the causes of what is worse, and what a policy says if that is red.
+
+    Unless it is to be told in full that is no longer than a summary.
+    """
+    lines = [*changed.notes, *difference_lines(view, changed.differences, is_full)]
+    room = MOST_LINES - 1  # One for the policy.
+    if not is_full and len(lines) > room:
+        lines[room - 1 :] = [f"and {len(lines) - room + 1} lines more that --full tells"]
     if view.policy is not None and CODES[view.policy.verdict] is not ExitCode.HOLDS:
         lines.append(view.policy.verdict_in_words)
     return "".join(f"{harmless(line)}\n" for line in lines)
@@ -270,9 +276,15 @@ def _render(view: View, form: str, files: list[str]) -> str:
             text = audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
             return text + "".join(f"{line}\n" for line in policy_markdown(view.policy))
         case "html":
+            from acked.audit.reports.pages import audit_page
+
             return audit_page(view, date.today())
         case "sarif":
+            from acked.audit.reports.sarif import audit_sarif
+
             return json_text(audit_sarif(view, files, __version__, source_address()))
         case "junit":
+            from acked.audit.reports.junit import audit_junit
+
             return audit_junit(view)
     return json_text(document_of(view))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,15 +21,6 @@ from acked.audit.clusters.live import (
     LiveTopic,
     LiveValue,
 )
-from acked.audit.commands.requests import (
-    Clock,
-    Eligible,
-    Moving,
-    eligible_leaders,
-    features_of,
-    moves_under_way,
-    quorum_of,
-)
 from acked.audit.formats.parts.properties import property_entries
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text
@@ -40,7 +30,11 @@ from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Service
 from acked.cluster.vocabulary import keys
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from confluent_kafka.admin import AdminClient
+
+    from acked.audit.commands.requests import Clock, Eligible, Moving
 
 T = TypeVar("T")
 
@@ -149,10 +143,12 @@ def ask_cluster(
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
+    from acked.audit.commands import requests
+
     host_and_port(address.partition(",")[0])
     began = time.monotonic()
-    clock = Clock(began + (seconds or SECONDS))
-    admin, listed = _connect(address, properties, Clock(began + (seconds or _FIRST_ANSWER)), note)
+    clock = requests.Clock(began + (seconds or SECONDS))
+    admin, listed = _connect(address, properties, requests.Clock(began + (seconds or _FIRST_ANSWER)), note)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
     if topic is not None and (topic not in topics or topics[topic].error is not None):
         raise ConfigurationError(f"the cluster at {address} lists no topic {topic!r}{near(topic, listed.topics)}")
@@ -168,21 +164,21 @@ def ask_cluster(
         finalized, newest = None, None
         if broker.number in listed.brokers and not clock.is_over:
             at = listed.brokers[broker.number]
-            finalized, newest = features_of((at.host or "", at.port), properties, clock)
+            finalized, newest = requests.features_of((at.host or "", at.port), properties, clock)
         features = features or finalized
         brokers.append(replace(broker, rack=racks.get(broker.number), newest_level=newest))
     eligible: Eligible = {}
     if features and features.get(keys.ELR) and listed.brokers:
         at = next(iter(listed.brokers.values()))
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
-        eligible = eligible_leaders((at.host or "", at.port), properties, short, clock)
+        eligible = requests.eligible_leaders((at.host or "", at.port), properties, short, clock)
     found = list(_topics(admin, topics, eligible, clock))
     quorum, moving = None, None
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
-        moving = moves_under_way((at.host or "", at.port), properties, clock)
+        moving = requests.moves_under_way((at.host or "", at.port), properties, clock)
         found = [_mark_moves(one, moving or {}) for one in found]
-        quorum = quorum_of((at.host or "", at.port), properties, clock)
+        quorum = requests.quorum_of((at.host or "", at.port), properties, clock)
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features, quorum, moving is not None)
 

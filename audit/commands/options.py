@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,20 +17,24 @@ from acked.audit.commands.live import ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
-from acked.audit.formats.reading import read_all, read_each
-from acked.base.errors import ConfigurationError
+from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict
+from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import near
 from acked.base.release import Release, release
 from acked.cluster.vocabulary.entry import OPTION, PRODUCER_OPTION, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
 from acked.reports.shell.completion import completions_in_list, known_releases
-from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
+from acked.reports.shell.options import FORMAT, OUT, QUIET, KeyValue, argument, collects, option
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+CODES = {
+    AuditVerdict.NO: ExitCode.HOLDS, AuditVerdict.YES: ExitCode.INVARIANT, AuditVerdict.UNDECIDED: ExitCode.TOO_LARGE
+}  # fmt: skip
+"""The exit code of an audit's verdict."""
 
 ALL = "all"
 LOSS = "loss"
@@ -59,13 +63,15 @@ class Wanted:
         """The policy that decides the exit code, if one is named."""
         return None if self.policy is None else read_policy(self.policy)
 
-    def check(self, form: str) -> None:
+    def check(self, forms: Collection[str]) -> None:
         """Refuses forms and options that do not go with what is wanted."""
         if self.policy is not None and (self.prove_it or self.require != LOSS):
             raise click.UsageError("--policy says what is required and decides the exit code; leave out --require and "
                                    "--prove-it")  # fmt: skip
-        if self.prove_it and (form not in ("text", "json") or self.show_settings):
+        if self.prove_it and (not {"text", "json"}.issuperset(forms) or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
+        if self.show_settings and not {"text", "json"}.issuperset(forms):
+            raise click.UsageError(f"--show-settings is text or JSON, and not {' or '.join(forms)}; leave one out")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
             raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
 
@@ -156,36 +162,51 @@ asks_upgrade = collects(
     upgrade_to=option("--to", metavar="V", required=True, shell_complete=known_releases,
                       help="The release to which the brokers are upgraded."),
 )
+Places = Sequence[tuple[str, Path | None]]
+"""Forms of an answer, each with the file that it is written to, or stdout."""
+
+
 @dataclass(frozen=True)
 class Shown(Output):
     """How an audit is shown, and whether all of it, or what fits a screen."""
 
     full: bool = False
 
-    def form_of(self, out: Path | None) -> str:
-        """The form, by the suffix of the file where --format says none; `UsageError` where both say another."""
-        suffix = "" if out is None else out.suffix.lower()
-        forms = _FORMS.get(suffix, (self.form,))
-        if self.form in forms:
-            return self.form
-        if self.form != "text":
+    def places(self, outs: Sequence[Path]) -> Places:
+        """Every file that is written with its form; stdout with that of --format where none is."""
+        return [self._place(out) for out in outs] or [(self.form, None)]
+
+    def _place(self, out: Path) -> tuple[str, Path]:
+        """A file with the form that stands before it, or by its suffix where --format says none.
+
+        `UsageError` where suffix and --format say another.
+        """
+        said, separator, name = str(out).partition("=")
+        if separator and said in _NAMES_OF_FORMS:
+            return said, Path(name)
+        forms = _FORMS.get(out.suffix.lower(), (self.form,))
+        if self.form not in ("text", *forms):
             raise click.UsageError(f"--format says {self.form}, and {out} has the suffix of {forms[0]}; leave one out")
-        return forms[0]
+        return self.form if self.form in forms else forms[0], out
 
 
+_NAMES_OF_FORMS = ("text", "markdown", "html", "json", "sarif", "junit")
 _FORMS = {
     ".html": ("html",), ".htm": ("html",), ".json": ("json", "sarif"), ".md": ("markdown",), ".markdown": ("markdown",),
     ".sarif": ("sarif", "json"), ".xml": ("junit",), ".txt": ("text",),
 }  # fmt: skip
 """The forms that a file of this suffix may have, and first the one that it has if nobody says."""
 
+OUTS = OUT.having(multiple=True, metavar="[FORM=]FILE",
+                  help="Write to this file, in the form of its suffix, or in FORM; repeat it for several, and stdout has the "
+                  "answer in short. Default: stdout.")  # fmt: skip
 FULL = option("--full", is_flag=True, help="Tell everything: the steps of every yes, settings with their sources, remarks. "
               "Without it text is a summary of 25 lines at most.")  # fmt: skip
 shows = collects(
     "output",
     Shown,
     form=FORMAT.having(
-        type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
+        type=click.Choice(_NAMES_OF_FORMS), help="The form of the answer."
     ),
     quiet=QUIET,
     full=FULL,
@@ -236,7 +257,11 @@ class ClusterFacts:
 
         Where it has been asked already it is `live`; without files and without a cluster all of `clusters` are asked.
         """
-        entries = read_all(files)
+        entries: list[Read] = []
+        if files:
+            from acked.audit.formats.reading import read_all
+
+            entries += read_all(files)
         if live is not None:
             entries += live_entries(live)
         elif self.bootstrap is not None:
@@ -254,6 +279,8 @@ class ClusterFacts:
         """What each file says for itself; one of nothing of Kafka's is left out."""
         if not files or self.bootstrap is not None or self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--each audits every FILE for itself, and no running cluster; name files alone")
+        from acked.audit.formats.reading import read_each
+
         return [(str(path), self._recognise(found)) for path, found in read_each(files)]
 
     def _recognise(self, entries: list[Read]) -> Recognised:

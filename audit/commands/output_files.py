@@ -8,8 +8,6 @@ from pathlib import Path
 
 from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.commands.patch import make_patches, write_patches
-from acked.audit.reports.pages import audit_page, link_pages, story_pages, worst_counterexample
 from acked.audit.reports.view import View
 from acked.base.errors import ConfigurationError
 from acked.base.files import write_text
@@ -18,6 +16,8 @@ from acked.reports.shell.output import TraceFile, make_folder, say
 
 def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
     """Writes the audit as a page, and a page for every story that it tells."""
+    from acked.audit.reports.pages import audit_page, link_pages, story_pages
+
     make_folder(folder)
     pages = list(story_pages(audited, view))
     for page in pages:
@@ -27,6 +27,8 @@ def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
 
 def write_trace(audited: list[Audited], path: Path) -> None:
     """Writes the trace of the first required yes, or says on stderr why there is none."""
+    from acked.audit.reports.pages import worst_counterexample
+
     found = worst_counterexample(audited)
     if found is not None:
         TraceFile(path).write(found)
@@ -44,6 +46,8 @@ def write_fixes(audited: list[Audited], folder: Path | None) -> None:
     """Writes what is recommended into copies of the files, if that is wanted, and says on stderr what that leaves to do."""
     if folder is None:
         return
+    from acked.audit.commands.patch import make_patches, write_patches
+
     one = next(item for item in audited if item.group.decides)
     found = None if one.audit is None else one.audit.recommended
     if found is None:

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from acked.audit.commands.options import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.options import CODES, FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
 from acked.audit.moves.shapes import Moves, add_assignment, moves_of
@@ -18,18 +17,12 @@ from acked.audit.quorum import ask as quorum_ask
 from acked.audit.quorum.plan import is_quorum_plan, read_quorum_plan
 from acked.audit.quorum.report import print_quorum, quorum_document, quorum_markdown
 from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
-from acked.base.errors import ExitCode
 from acked.base.files import check_writable, read_text
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects, option
 from acked.reports.shell.output import Output, TraceFile, json_text, put_drawn, put_text, say
-
-CODES = {
-    AuditVerdict.NO: ExitCode.HOLDS, AuditVerdict.YES: ExitCode.INVARIANT, AuditVerdict.UNDECIDED: ExitCode.TOO_LARGE
-}  # fmt: skip
-"""The exit code of an audit's verdict."""
 
 _FORMS = ("text", "markdown", "html", "json")
 

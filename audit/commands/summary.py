@@ -9,13 +9,13 @@ import io
 import textwrap
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from acked.audit.clusters.policy import JudgedTopics, Judgement
+from acked.audit.clusters.policy import NAMELESS, JudgedTopics, Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.baseline import names_in_baseline, unknown_brokers
+from acked.audit.reports.baseline import difference_in_words, names_of, unknown_brokers
 from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs, style_and_sign
 from acked.audit.reports.terminal import decided_by, head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
@@ -30,7 +30,6 @@ from acked.audit.reports.view import (
     TopicsView,
     View,
     audits_of,
-    names_in_policy,
     verdict_view,
 )
 from acked.reports.console import Console, open_console, put, put_paragraph
@@ -45,11 +44,7 @@ _LONGEST = 3
 _MOST_ROWS, _MOST_POINTS = 10, 4
 """Rows of the table and things below it that are told at most, where there is room."""
 
-_FULL = "--full tells the rest: the steps of every yes, every setting with its source, every remark"
-
-
-Names = Callable[[GroupView | None, AuditView | None], frozenset[str]]
-"""What topics of a group are called: by a policy, or in an earlier audit."""
+_FULL = "--full tells the rest: the steps of every yes (how many it says), every setting with its source, every remark"
 
 
 @dataclass(frozen=True)
@@ -179,12 +174,19 @@ def _points(view: View) -> Iterator[_Point]:
             yield from _of_audit(group.audit, name)
 
 
-def difference_lines(view: View, differences: Sequence[DifferenceView]) -> Iterator[str]:
-    """What is other than in an earlier audit, with cause and change of what is worse, each told once."""
-    told: set[tuple[str, ...]] = set()
+def difference_lines(view: View, differences: Sequence[DifferenceView], is_full: bool = False) -> Iterator[str]:
+    """What is other than in an earlier audit, with cause and change of what is worse, each told once.
+
+    Topics for which the same changed by the same cause are one line, unless each is to be told.
+    """
+    alike: dict[object, tuple[DifferenceView, tuple[str, ...], list[str]]] = {}
     for one in differences:
-        yield one.in_words
-        below = _below_cell(view, names_in_baseline, (one.topic,), one) if one.is_worse else ()
+        below = _below_cell(view, (one.topic,), one) if one.is_worse else ()
+        kind = one if is_full else replace(one, topic="", in_words="")
+        alike.setdefault((kind, below), (one, below, []))[2].append(one.topic)
+    told: set[tuple[str, ...]] = set()
+    for one, below, topics in alike.values():
+        yield difference_in_words(one, topics)
         if below not in told:
             yield from (f"    {line}" for line in below)
         told.add(below)
@@ -192,13 +194,15 @@ def difference_lines(view: View, differences: Sequence[DifferenceView]) -> Itera
 
 def _below_line(view: View, line: PolicyLineView) -> tuple[str, ...]:
     """Cause and change of what a policy says is not kept, for the first of its topics."""
-    return _below_cell(view, names_in_policy, line.topics, line) if line.verdict is AuditVerdict.YES else ()
+    return _below_cell(view, line.topics, line, NAMELESS) if line.verdict is AuditVerdict.YES else ()
 
 
-def _below_cell(view: View, names: Names, topics: Iterable[str], of: DifferenceView | PolicyLineView) -> tuple[str, ...]:
-    """Cause and change of an answer, in the first group that has one of the topics, which it calls by these names."""
+def _below_cell(
+    view: View, topics: Iterable[str], of: DifferenceView | PolicyLineView, nameless: str = ""
+) -> tuple[str, ...]:
+    """Cause and change of an answer, in the first group that has one of the topics, which are called by these names."""
     for group, audit in audits_of(view):
-        if names(group, audit).intersection(topics):
+        if names_of(group, audit, nameless).intersection(topics):
             found = (answer for answer in audit.answers if (answer.question, answer.faults.name) == (of.question, of.faults))
             return tuple(line for answer in found for line in _below(audit, answer))
     return ()
@@ -211,7 +215,8 @@ def _of_audit(audit: AuditView, name: str) -> Iterator[_Point]:
         bad = [answer for answer in required if answer.worst is verdict]
         if not bad:
             continue
-        said = ", ".join(f"{SHORT[answer.question]} ({answer.faults.name})" for answer in bad)
+        heads = {column.name: column.heading for column in audit.columns}
+        said = ", ".join(f"{SHORT[answer.question]} ({heads[answer.faults.name]})" for answer in bad)
         yield _Point(f"{name}{said}: {_how(bad[0])}", verdict, tuple(_below(audit, bad[0])))
         return
 

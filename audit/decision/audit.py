@@ -236,7 +236,10 @@ class Auditor:
 
         def find() -> Advised:
             adviser = Adviser(self.given, plan.context, plan.configuration, self.assumed, searches)
-            return Advised(tuple(_advise(adviser, answers)), self._recommendation(plan, answers, required, searches))
+            each = tuple(_advise(adviser, answers))
+            found = self._recommendation(plan, answers, required, searches)
+            both = zip(answers, each, strict=True)
+            return Advised(each, None if found is None else _with_turns(adviser, found, both, required))
 
         return searches.kept(Advised, inputs, find)
 
@@ -300,6 +303,27 @@ def _open(answer: Answer) -> Open:
 
 def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] | None) -> tuple[AuditQuestion, ...]:
     return tuple(question for question in asked if wanted is None or question in wanted)
+
+
+def _with_turns(
+    adviser: Adviser,
+    found: SettingsChange,
+    answers: Iterable[tuple[Answer, Advice | None]],
+    required: Sequence[AuditQuestion],
+) -> SettingsChange:
+    """The change with what it makes of answers that are not required and have a remedy of the same settings.
+
+    Told beside it, another number of replicas would read as a contradiction.
+    """
+    named = {key for key, _ in found.settings}
+    same = [_open(answer) for answer, advice in answers
+            if answer.question.asked not in required and advice is not None and advice.remedy is not None
+            and {key for key, _ in advice.remedy.settings} <= named]  # fmt: skip
+    after = adviser.after(found.settings)
+    replies = {} if after is None else after.replies(same)
+    of_each = {asked: worst_of(reply for item, reply in replies.items() if item.question.asked is asked)
+               for asked in dict.fromkeys(item.question.asked for item in replies)}  # fmt: skip
+    return replace(found, turns=tuple(of_each.items()))
 
 
 def _advise(adviser: Adviser, answers: Sequence[Answer]) -> list[Advice | None]:

@@ -19,7 +19,6 @@ from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary import keys
 from acked.model.releases import TRANSACTIONAL
 from acked.model.transactions import settings
-from acked.model.transactions.protocol import transactions
 
 
 @unique
@@ -121,6 +120,8 @@ def rules_of(configuration: Configuration) -> str:
 
 def task_of(asked: Asked, configuration: Configuration, clients: Clients, max_states: int) -> Task:
     """The search: one instance, two partitions, two transactions, and one late request of each of three kinds."""
+    from acked.model.transactions.protocol import transactions
+
     constants = {name: item.value for name, item in transactions.profile(rules_of(configuration), None).items()}
     constants |= {settings.producers.name: 1, settings.late_init.name: 0, settings.late_add.name: 0}
     if clients is Clients.OLD:

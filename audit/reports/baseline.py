@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,14 @@ from acked.audit.reports.view import (
 )
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.base.names import first_of
 from acked.reports.units import plural
 
 NOT_ASKED = "-"
 """The faults of what was not asked."""
+
+_NAMED = 3
+"""Topics that a line names for which the same changed."""
 
 _ORDER = (AuditVerdict.NO, AuditVerdict.UNDECIDED, AuditVerdict.YES)
 
@@ -100,10 +104,16 @@ def differences(before: Cells, now: Cells) -> list[DifferenceView]:
 def _difference(cell: Cell, before: AuditVerdict | None, now: AuditVerdict) -> DifferenceView:
     """One answer that changed; what was not asked before counts as a no."""
     is_worse = _ORDER.index(now) > _ORDER.index(before or AuditVerdict.NO)
-    of = f"{cell.topic}, " if cell.topic else ""
-    then = f"{before.value} before" if before is not None else "not asked before"
-    words = f"{'worse' if is_worse else 'better'}: {of}{SHORT[cell.question]} ({cell.faults}): {then}, {now.value} now"
-    return DifferenceView(cell.topic, cell.question, cell.faults, before, now, is_worse, words)
+    found = DifferenceView(cell.topic, cell.question, cell.faults, before, now, is_worse, "")
+    return replace(found, in_words=difference_in_words(found, (cell.topic,)))
+
+
+def difference_in_words(one: DifferenceView, topics: Sequence[str]) -> str:
+    """`worse: orders, lost (clean): no before, yes now`, of the first of these topics, for which it is the same."""
+    of = f"{first_of(topics, _NAMED)}, " if any(topics) else ""
+    then = f"{one.before.value} before" if one.before is not None else "not asked before"
+    change = "worse" if one.is_worse else "better"
+    return f"{change}: {of}{SHORT[one.question]} ({one.faults}): {then}, {one.now.value} now"
 
 
 def since(view: View, before: Cells, path: Path) -> BaselineView:
@@ -117,18 +127,18 @@ def counts_beside(view: View, group: GroupView | None, question: AuditQuestion, 
     """Whether the exit code counts a required answer: of those beside an earlier audit only what got worse."""
     if view.baseline is None or view.policy is not None:
         return True
-    names = names_in_baseline(group, view if isinstance(view, AuditView) else None)
+    names = names_of(group, view if isinstance(view, AuditView) else None)
     return any(
         one.is_worse and one.topic in names and one.question is question and one.faults == faults
         for one in view.baseline.differences
     )
 
 
-def names_in_baseline(group: GroupView | None, audit: AuditView | None) -> frozenset[str]:
-    """The names that cells have for the topics of a group; empty for settings that name none."""
+def names_of(group: GroupView | None, audit: AuditView | None, nameless: str = "") -> frozenset[str]:
+    """What the topics of a group are called, with what it is of; settings that name none are of the `nameless`."""
     topics = group.topics if group is not None else () if audit is None else audit.topics
     unit = f"{group.unit}: " if group is not None and group.unit else ""
-    return frozenset(f"{unit}{topic}" for topic in topics or ("",))
+    return frozenset(f"{unit}{topic or nameless}" for topic in topics or ("",))
 
 
 def unknown_brokers(view: TopicsView) -> tuple[str, ...]:
@@ -137,5 +147,5 @@ def unknown_brokers(view: TopicsView) -> tuple[str, ...]:
     for group in view.groups:
         if group.refusal and (judged := view.judged_by_others(group)):
             topics.setdefault((group.refusal, *group.brokers), set()).update(judged)
-    return tuple(f"{reason}; {plural(len(names), 'topic')} are judged by the other brokers' settings"
-                 for (reason, *_), names in topics.items())  # fmt: skip
+    return tuple(f"{reason}; {plural(len(names), 'topic')} are judged by the other brokers' settings; what one failure more "
+                 "would cost now, acked roll says" for (reason, *_), names in topics.items())  # fmt: skip

@@ -385,9 +385,15 @@ def _recommendation(audit: Audit) -> RecommendedView | None:
     held = "" if is_upgrade else f"with {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
+    words += f", and so is {says_list(turned)}" if (turned := [asked.value for asked in _turned(found)]) else ""
     for remedy, asked in _beside(audit, found).items():
         words += f"; {_names(asked)}, not required and a yes now: {remedy} (checked alone)"
     return RecommendedView(_values(found.settings), found.price, words)
+
+
+def _turned(found: SettingsChange) -> list[AuditQuestion]:
+    """The questions that are not required whose answers a change makes a no as well."""
+    return [asked for asked, reply in found.turns if reply is AuditVerdict.NO]
 
 
 def _beside(audit: Audit, found: SettingsChange) -> dict[str, list[AuditQuestion]]:
@@ -395,9 +401,10 @@ def _beside(audit: Audit, found: SettingsChange) -> dict[str, list[AuditQuestion
     beside: dict[str, list[AuditQuestion]] = {}
     for answer in audit.answers:
         remedy = None if answer.advice is None else answer.advice.remedy
-        is_open = answer.decides and answer.question.asked not in audit.everywhere and answer.worst is AuditVerdict.YES
+        asked = answer.question.asked
+        is_open = answer.decides and asked not in (*audit.everywhere, *_turned(found)) and answer.worst is AuditVerdict.YES
         if is_open and remedy is not None and not set(remedy.settings) <= set(found.settings):
-            beside.setdefault(remedy_in_words(SettingsChange(remedy.settings)), []).append(answer.question.asked)
+            beside.setdefault(remedy_in_words(SettingsChange(remedy.settings)), []).append(asked)
     return beside
 
 

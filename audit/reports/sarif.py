@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from acked.audit.clusters.policy import NAMELESS
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.baseline import NOT_ASKED, counts_beside
+from acked.audit.reports.baseline import NOT_ASKED, counts_beside, names_of
 from acked.audit.reports.telling import number_steps, sentence
 from acked.audit.reports.topics import title_of
 from acked.audit.reports.transactional import plain_lines, transaction_place
@@ -30,7 +31,6 @@ from acked.audit.reports.view import (
     TopicsView,
     View,
     audits_of,
-    names_in_policy,
     verdict_view,
 )
 from acked.base.names import first_of
@@ -177,7 +177,7 @@ def _of_policy(policy: PolicyView, view: View, files: Sequence[str]) -> Iterator
     """What the policy says that is about no answer at a line: what was not asked, and what of it is over or for nothing."""
     answered = {(name, answer.question, answer.faults.name)
                 for group, audit in audits_of(view) if group is None or group.decides
-                for name in names_in_policy(group, audit)
+                for name in names_of(group, audit, NAMELESS)
                 for answer in audit.answers if answer.worst is not AuditVerdict.NO}  # fmt: skip
     for line in policy.lines:
         is_over = line.accepted is not None and line.verdict is AuditVerdict.YES
@@ -208,7 +208,7 @@ def _of_answer(
         is_counted = is_required and counts_beside(view, group, answer.question, answer.faults.name)
         told = [(_LEVEL[answer.worst] if is_counted else besides, "")]
     else:
-        names = names_in_policy(group, audit) if decides else frozenset()
+        names = names_of(group, audit, NAMELESS) if decides else frozenset()
         lines = [line for line in policy.lines if line.question is answer.question and line.faults == answer.faults.name
                  and names.intersection(line.topics)]  # fmt: skip
         told = [(_LEVEL[line.verdict], "" if line.verdict is not AuditVerdict.NO else _justification(line))

@@ -21,7 +21,6 @@ from acked.audit.reports.telling import (
     style_and_sign,
 )
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
-from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, DecidedBy, FindingView, PolicyView, View, verdict_view
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
@@ -53,6 +52,8 @@ def legend(view: AuditView) -> list[str]:
         lines.append(f"yes ({steps}): it can happen, in {plural(steps, 'step')} at least; the steps are below")
     if any(answer.worst is not answer.answer for answer in view.answers):
         lines.append("elsewhere: in another release that may be meant; here: in the one named above, and not in every other")
+    if any(answer.nothing_accepted for answer in view.answers):
+        lines.append("no (nothing written): with these settings no record is ever accepted, so none can be lost")
     replies = {other.answer for answer in view.answers for other in answer.elsewhere}
     if AuditVerdict.UNDECIDED in replies | {answer.answer for answer in view.answers}:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
@@ -87,7 +88,7 @@ def _cell(answer: AnswerView | None) -> TableCell:
     elif answer.answer is AuditVerdict.YES and answer.story is not None:
         text = f"yes ({len(answer.story.steps)})"
     elif answer.nothing_accepted:
-        text = "no (none taken)"
+        text = "no (nothing written)"
     return TableCell(text, STYLES[answer.worst], MARKS[answer.worst], link=place_of(answer))
 
 
@@ -217,7 +218,10 @@ def print_body(console: Console, view: AuditView) -> None:
                 put_paragraph(console, f"{answer.faults.name}: {answer.faults.words}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
     print_transactions(console, view)
-    print_upgrade(console, view.upgrade)
+    if view.upgrade is not None:
+        from acked.audit.reports.upgrading import print_upgrade
+
+        print_upgrade(console, view.upgrade)
     if view.recommended is not None:
         put(console, [])
         put_paragraph(console, view.recommended.in_words, "bold", "Recommended: ", " " * 13)
@@ -271,7 +275,10 @@ def body_markdown(view: AuditView) -> list[str]:
         lines += ["", "## Recommended", "", f"**{md_text(sentence(view.recommended.in_words))}**"]
         lines += ["", *(f"- Cost: {md_text(cost)}" for cost in view.recommended.costs)]
     lines += transactions_markdown(view)
-    lines += upgrade_markdown(view.upgrade)
+    if view.upgrade is not None:
+        from acked.audit.reports.upgrading import upgrade_markdown
+
+        lines += upgrade_markdown(view.upgrade)
     settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     lines += ["", "## Findings", ""] if view.findings else []

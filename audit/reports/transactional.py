@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
 from acked.audit.reports.telling import STYLES, number_steps, print_story, signs, story_markdown, story_of
 from acked.audit.reports.view import AuditView, SettingView, TransactionView
-from acked.checker.question.result import Counterexample
-from acked.checker.spec.resolve import property_named
 from acked.cluster.vocabulary import keys
-from acked.model.transactions.protocol import transactions
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.units import plural
+
+if TYPE_CHECKING:
+    from acked.checker.question.result import Counterexample
 
 _BOUNDS = "one instance, two partitions, two transactions; Produce, EndTxn and WriteTxnMarkers may be late"
 SCOPE = f"Transactions ({_BOUNDS}; not part of the verdict)"
@@ -57,6 +58,10 @@ def transaction_run(answer: TransactionAnswer, release: str) -> Counterexample |
     """The shortest run that shows a yes; `release` is that of the brokers, in words."""
     if answer.story is None:
         return None
+    from acked.checker.question.result import Counterexample
+    from acked.checker.spec.resolve import property_named
+    from acked.model.transactions.protocol import transactions
+
     question = answer.task.question()
     title = f"{answer.asked.text} {release}, {answer.clients.value}"
     return Counterexample(title, question, answer.story.run(question), property_named(transactions, answer.story.property))

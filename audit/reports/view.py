@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum, unique
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from acked.audit.clusters.policy import topic_name
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.joint import is_by_proof
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.decision.upgrade import Upgrade
-from acked.audit.reports.upgrading import upgrade_document
 from acked.checker.batch.outcome import Outcome
 from acked.reports.runs.sentences import TraceSentences
+
+if TYPE_CHECKING:
+    from acked.audit.decision.upgrade import Upgrade
 
 FORMAT = "acked-audit/2"
 TOPICS_FORMAT = "acked-audit-topics/1"
@@ -369,7 +370,9 @@ class AuditView:
     recommended: RecommendedView | None
     warnings: tuple[str, ...]
     transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
-    upgrade: Upgrade | None = field(default=None, metadata={**_ONLY_IF_ANY, _AS: upgrade_document})
+    upgrade: Upgrade | None = field(default=None, metadata={
+        **_ONLY_IF_ANY, _AS: lambda upgrade: import_module("acked.audit.reports.upgrading").upgrade_document(upgrade)
+    })  # fmt: skip
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
     policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
@@ -440,10 +443,3 @@ def audits_of(view: View) -> Iterator[tuple[GroupView | None, AuditView]]:
 def verdict_view(view: View) -> PolicyView | View:
     """What has the verdict that the exit code says: the policy, where there is one."""
     return view.policy or view
-
-
-def names_in_policy(group: GroupView | None, audit: AuditView | None) -> frozenset[str]:
-    """The names that a policy's lines have for the topics of a group."""
-    topics = group.topics if group is not None else () if audit is None else audit.topics
-    unit = None if group is None else group.unit
-    return frozenset(topic_name(topic, unit) for topic in topics or ("",))

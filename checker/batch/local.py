@@ -16,7 +16,6 @@ from acked.base.observer import Observer, Progress
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
-from acked.checker.search.local import search
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.tracings import Tracings
 
@@ -182,6 +181,8 @@ class BatchProcess:
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
         """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
+        from acked.checker.search.local import search
+
         try:
             question = task.question(self._tracings)
             alike = question.fingerprint, replace(task, asked=replace(task.asked, constants=()))

@@ -9,21 +9,21 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acked.base.plain import to_plain
-from acked.checker.question.coverage import coverage_probes
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words
-from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import protocol_named
-from acked.checker.spec.spec import Spec
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
 from acked.model.language.tracings import Tracings, numbers_of
+
+if TYPE_CHECKING:
+    from acked.checker.spec.spec import Spec
 
 
 @unique
@@ -68,8 +68,12 @@ class Task:
         def probes(instance: Instance, properties: tuple[Property, ...]) -> tuple[Probe, ...]:
             match self.probing:
                 case Probing.VACUITY:
+                    from acked.checker.question.vacuity import vacuity_probes
+
                     return vacuity_probes(properties)
                 case Probing.COVERAGE:
+                    from acked.checker.question.coverage import coverage_probes
+
                     return coverage_probes(instance)
             return ()
 

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from acked.base.release import Release
@@ -155,6 +155,6 @@ def _key(name: str, row: Mapping[str, Any]) -> Key:
     return Key(name, scopes, _integer(int(lo), int(hi)) if hi else _READERS[lo], defaults, row.get("since", "0.8"), constant)
 
 
-_TABLE = tomllib.loads(files("acked.cluster.vocabulary").joinpath("keys.toml").read_text("utf-8"))
+_TABLE = tomllib.loads(Path(__file__).with_name("keys.toml").read_text("utf-8"))
 KEYS: dict[str, Key] = {name: _key(name, row) for name, row in _TABLE.items()}
 """The settings that this audit reads."""

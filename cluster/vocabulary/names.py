@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, OLDEST, REPLICATION_FACTOR, STATED
@@ -63,7 +63,7 @@ def known_names() -> frozenset[str]:
 
 def read_names(file: str) -> frozenset[str]:
     """The names of settings in one of the lists beside this module."""
-    text = files("acked.cluster.vocabulary").joinpath(file).read_text("utf-8")
+    text = Path(__file__).with_name(file).read_text("utf-8")
     return frozenset(name for line in text.splitlines() if not line.startswith("#") for name in line.split())
 
 

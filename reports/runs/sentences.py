@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acked.checker.batch.outcome import FoundViolation, Task
-from acked.reports.pictures.providers import provider_of
-from acked.reports.runs.view import steps_of
 
 _MAX_DETAILS = 2
 """Disagreements named in one sentence."""
@@ -30,6 +28,9 @@ class TraceSentences:
 
 def sentences_of(task: Task, broken: FoundViolation) -> TraceSentences:
     """The run that breaks a property of the task, in words."""
+    from acked.reports.pictures.providers import provider_of
+    from acked.reports.runs.view import steps_of
+
     question, run = task.question_about(broken)
     steps = steps_of(question, run)
     provider = provider_of(question.instance)

@@ -6,7 +6,9 @@ Apart from the options, which need specs.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import click
@@ -38,6 +40,27 @@ class Paragraphs(Epilogue, click.Group):
         return super().resolve_command(ctx, args)
 
 
+@dataclass(frozen=True)
+class Branches(Mapping[str, click.Command]):
+    """Commands by name, each of which stands at `module:function`, and is imported when it is asked for."""
+
+    places: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, _, function = self.places[name].partition(":")
+        command = getattr(import_module(f"acked.{module}"), function)
+        assert isinstance(command, click.Command)
+        return command
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places  # The inherited way would import the command.
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
 
 class Branching(click.Command):
     """A command below whose name there are others: `acked audit FILE...` and `acked audit plan`.
@@ -46,9 +69,11 @@ class Branching(click.Command):
     with what is typed now.
     """
 
-    def __init__(self, *given: Any, moved: Mapping[str, str] | None = None, **more: Any) -> None:
+    def __init__(
+        self, *given: Any, branches: Mapping[str, str], moved: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(*given, **more)
-        self.branches: dict[str, click.Command] = {}
+        self.branches = Branches(branches)
         self._moved = moved or {}
         first = next(item for item in self.params if isinstance(item, click.Argument))
         others = first.shell_complete
@@ -58,11 +83,6 @@ class Branching(click.Command):
             return [*map(CompletionItem, names), *others(ctx, incomplete)]
 
         first.shell_complete = complete  # type: ignore[method-assign]
-
-    def add(self, branch: click.Command) -> None:
-        """Puts a command below this one."""
-        assert branch.name is not None
-        self.branches[branch.name] = branch
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

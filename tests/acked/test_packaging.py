@@ -135,7 +135,7 @@ def test_the_wheel_declares_what_pyproject_declares(archives: Archives) -> None:
     declared = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
     said = metadata(archives)
     required = [str(line) for line in said.get_all("Requires-Dist", []) if "extra ==" not in str(line)]
-    assert said["Version"] == acked.__version__
+    assert (said["Version"], said["Author"]) == (acked.__version__, "The acked developers")
     assert sorted(required) == sorted(declared)
 
 

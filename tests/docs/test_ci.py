@@ -132,15 +132,18 @@ def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_b
 
 def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, installed: dict[str, str]) -> None:
     audit = next(step for step in steps("audit") if step.get("name") == "Audit")
+    environment = installed | {"GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     (project / "kafka").mkdir()
     settings = project / "kafka" / "server.properties"
     settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=1\nretries=0\n", "utf-8")
-    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, environment)
     assert done.returncode == 12, done.stdout + done.stderr
     [found] = json.loads((project / "audit.sarif").read_text("utf-8"))["runs"]
     assert any("acks" in str(result["message"]) or "lost" in str(result["message"]) for result in found["results"])
+    assert 'failures="1"' in (project / "audit.xml").read_text("utf-8")
+    assert "acks=1" in (project / "summary.md").read_text("utf-8")
     settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=all\nenable.idempotence=true\n", "utf-8")
-    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -171,7 +174,8 @@ def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[s
     done = in_the_action("Audit", project, environment, **asked)
     assert done.returncode == 12, done.stdout + done.stderr
     written = {path.name for path in (project / ACTION["outputs"]["sarif"]["value"]).iterdir()}
-    assert written == {"gate.xml", "gate.sarif", "audit.sarif"}
+    assert written == {"gate.xml", "gate.sarif", "audit.sarif", "audit.xml"}
+    assert "FAIL" in (project / "summary.md").read_text("utf-8")
     break_it(project)
     assert in_the_action("Gate", project, environment).returncode == 1
 
@@ -300,7 +304,7 @@ def test_the_audits_hook_passes_a_java_repository_and_stops_a_bad_change_by_its_
     done = run(commit, java, environment)
     assert done.returncode == 1, done.stdout + done.stderr
     said = " ".join(done.stdout.split())
-    assert "envs/prod/server.properties: every topic: lost (clean): yes" in said
+    assert "envs/prod/server.properties: every topic: lost (process dies): yes" in said
     assert "FAIL: 1 group of topics (1): acknowledged records can be lost" in said
 
 

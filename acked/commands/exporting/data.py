@@ -50,7 +50,8 @@ class _Levels(click.ParamType[frozenset[int]]):
         return frozenset(found)
 
 
-@click.command(cls=Branching, short_help="Write the reachable states as Parquet; query, stats, graph.")
+@click.command(cls=Branching, branches={name: f"commands.exporting.data:{name}" for name in ("query", "stats", "graph")},
+               short_help="Write the reachable states as Parquet; query, stats, graph.")
 @asks_spec
 @click.option("--out", required=True, metavar="DIR|URI",
               help="The new folder for the dataset; with --master also hdfs://…, s3a://… or whatever else Spark writes to.")
@@ -219,7 +220,3 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         raise SystemFailure(f"cannot write {path}: {error.strerror}; choose another place or make room") from None
     finally:
         temporary.unlink(missing_ok=True)
-
-
-for _branch in (query, stats, graph):
-    states.add(_branch)

@@ -22,8 +22,6 @@ from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.proof.variants import prove_matrix
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.commands.proving.all_constants import all_constants
-from acked.commands.proving.certificate import check
 from acked.commands.proving.demands import passed_over, refuse_unasked
 from acked.commands.proving.options import (
     EXPLORE,
@@ -36,7 +34,6 @@ from acked.commands.proving.options import (
     limits_solver,
     make_query_folder,
 )
-from acked.commands.proving.releases import releases
 from acked.invariants.proofs import has_induction
 from acked.reports.console import Console
 from acked.reports.proofs.proof import ProofReporter, counterexample_page, differences, print_proof, proof_document
@@ -46,6 +43,13 @@ from acked.reports.shell.groups import STARTED, Branching
 from acked.reports.shell.options import AskedSpec, asks_spec, collects, option, shows, writes_trace
 from acked.reports.shell.output import Output, TraceFile, say
 from acked.reports.tables.summary import print_expectation
+
+_HERE = "commands.proving.prove"
+_BELOW = {
+    "induction": f"{_HERE}:induction", "bmc": f"{_HERE}:bmc", "all-constants": "commands.proving.all_constants:all_constants",
+    "suggest": f"{_HERE}:suggest", "check": "commands.proving.certificate:check", "variants": f"{_HERE}:variants",
+    "releases": "commands.proving.releases:releases",
+}  # fmt: skip
 
 _MOVED = {
     "--releases": "acked prove releases",
@@ -63,7 +67,7 @@ _MOVED = {
 }
 
 
-@click.command(cls=Branching, moved=_MOVED, short_help="Prove a spec with z3, for traces of any length.")
+@click.command(cls=Branching, branches=_BELOW, moved=_MOVED, short_help="Prove a spec with z3, for traces of any length.")
 @asks_induction
 def prove(
     asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: TraceFile, html: Path | None, output: Output
@@ -242,7 +246,3 @@ def is_for_bmc(spec: Spec, options: ProofOptions) -> bool:
     """Whether bounded model checking says more of a spec: there are no lemmas, and no option is about induction."""
     is_plain = options.k == 1 and not options.minimize and not options.without
     return is_plain and not has_induction(spec.protocol, spec.properties, spec.constants)
-
-
-for _branch in (induction, bmc, all_constants, suggest, check, variants, releases):
-    prove.add(_branch)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 import pytest
@@ -80,6 +82,28 @@ def test_a_command_begins_without_the_packages_that_only_some_of_its_uses_need(n
     program = f"import sys, {modules}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
     command = [sys.executable, "-P", "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == f"{needed}\n"
+
+
+UNUSED = ("audit.commands.plan", "audit.commands.durability", "audit.commands.requests", "audit.decision.upgrade",
+          "audit.formats.reading", "audit.reports.pages", "audit.reports.sarif", "checker.search", "checker.native",
+          "model.compaction", "model.coordinator", "model.kraft", "model.share", "model.transactions.protocol",
+          "reports.pictures", "reports.runs.view")  # fmt: skip
+"""Of an audit what only some of its uses need: other commands and forms, readers of files, the search, other protocols."""
+
+
+@pytest.mark.slow
+def test_an_audit_that_was_asked_before_imports_nothing_of_what_only_others_need(tmp_path: Path) -> None:
+    settings = ("replication.factor=3", "min.insync.replicas=2", "eligible.leader.replicas.version=1")
+    asked = ["audit", *(word for one in settings for word in ("--set", one)), "--kafka-version", "4.1", "-q", "-j", "1"]
+    program = f"import sys; from acked.cli import main; code = main({asked!r}); print(code, *sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-P", "-c", program]
+    environment = {**os.environ, "ACKED_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):  # At first what happens is put into words.
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env=environment)
+    code, *loaded = done.stderr.split()
+    assert code in ("0", "12")
+    assert "acked.audit.commands.summary" in loaded
+    assert [name for name in UNUSED for one in loaded if f"{one}.".startswith(f"acked.{name}.")] == []
 
 
 def test_bundled_specs_come_from_the_top_down() -> None:

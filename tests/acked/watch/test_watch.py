@@ -81,6 +81,8 @@ def test_what_settings_bring_at_the_best_of_times_is_told_apart_from_what_is_dow
     assert found["acked_partitions_losing_after_failure", "state", "orders"] == 0
     page = watch_page([watcher.seen], 30, time.time())
     assert "0 partitions one failure from loss, 1 by settings alone" in page
+    row = page[page.index("What settings do not prevent") :]
+    assert [word in row for word in ("lost", "machine dies", "one-machine")] == [True, True, False], "in words, not in names"
     assert found["acked_answer", "one-machine", "loss", "orders"] == 2
     assert found["acked_audit_verdict",] == 2
 

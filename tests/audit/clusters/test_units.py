@@ -19,8 +19,8 @@ from tests.audit.formats.corpus import CORPUS
 CLUSTERS = CORPUS / "clusters"
 
 
-def groups(*paths: Path, entities: tuple[str, ...] = ()) -> list[TopicGroup]:
-    return groups_of_units(units_of(recognise(read_all(paths))), entities=entities)
+def groups(*paths: Path, entities: tuple[str, ...] = (), topic: str | None = None) -> list[TopicGroup]:
+    return groups_of_units(units_of(recognise(read_all(paths))), topic, entities)
 
 
 def told(found: list[TopicGroup], key: str = keys.MIN_ISR) -> list[tuple[str, tuple[str, ...], str]]:
@@ -53,6 +53,8 @@ def test_every_cluster_of_a_file_is_answered_with_its_own_topics_and_brokers() -
     assert told(groups(path, entities=("us",))) == [("us", ("orders",), "1")]
     with pytest.raises(ConfigurationError, match="no file describes 'su'"):
         groups(path, entities=("su",))
+    with pytest.raises(ConfigurationError, match="no file describes a topic 'orders' of eu; they describe pay"):
+        groups(path, entities=("eu",), topic="orders")
 
 
 def test_topics_and_clusters_in_files_of_their_own_are_joined_by_their_names(tmp_path: Path) -> None:

@@ -55,6 +55,29 @@ def test_groups_are_told_in_every_form_and_their_stories_have_pages_and_a_trace(
     assert (tmp_path / "changed").read_text() == "worse: orders, lost (one-machine): no before, yes now\n"
 
 
+@pytest.mark.slow
+def test_one_run_writes_every_form_that_a_job_wants_and_says_in_short_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    outs = ("a.sarif", "a.xml", "markdown=summary", "a.json")
+    done = run("topics.txt", *(one for one in OPTIONS if one != "-q"), *(word for out in outs for word in ("-o", out)))
+    assert (done.return_value, done.exception) == (12, None)
+    assert "✗ FAIL: 1 group of topics (1; 1 topic): acknowledged records can be lost" in done.stdout
+    for name, form in (("a.sarif", "sarif"), ("a.xml", "junit"), ("summary", "markdown"), ("a.json", "json")):
+        alone = run("topics.txt", *OPTIONS, "--format", form)
+        assert alone.return_value == 12
+        assert (tmp_path / name).read_text() == alone.stdout, form
+    shown = run("topics.txt", "--show-settings", "-o", "s.json", "-o", "s.txt")
+    assert shown.return_value == 0
+    assert json.loads((tmp_path / "s.json").read_text())["groups"][0]["topics"] == ["orders"]
+    assert "flush.messages=1" in (tmp_path / "s.txt").read_text()
+    for refused, why in (("--show-settings", "--show-settings is text or JSON, and not sarif"),
+                         ("--prove-it", "--prove-it is text or JSON")):  # fmt: skip
+        assert why in str(run("topics.txt", refused, "-o", "a.sarif").exception)
+
+
 def test_files_are_changed_for_one_group_and_several_are_refused_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +142,18 @@ def test_what_is_recommended_says_what_else_is_a_yes_and_takes() -> None:
     assert "duplicates, not required and a yes now: set acks=all and enable.idempotence=true (checked alone)" in said
     whole = run(*options, "--ask", "loss,duplicates", "--require", "all", "--format", "json")
     assert "not required" not in json.loads(whole.output)["recommended"]["in_words"]
+
+
+@pytest.mark.slow
+def test_of_one_replica_one_number_of_replicas_is_recommended_which_serves_other_answers_too() -> None:
+    """Two replicas would keep writes going, and three records as well: both in one sentence read as a contradiction."""
+    document = json.loads(run("--set", "replication.factor=1", "--kafka-version", "4.1", "--producer", "acks=all", "-q",
+                              "-j", "1", "--format", "json").output)  # fmt: skip
+    said = document["recommended"]["in_words"]
+    assert said.startswith("give the topic 3 replicas and set min.insync.replicas=2; ")
+    assert said.endswith("every required answer (loss) is then a no (checked), and so is writes")
+    [writes] = [one for one in document["answers"] if one["question"] == "writes" and one["decides"]]
+    assert [(one["key"], one["value"]) for one in writes["remedy"]["settings"]] == [("replication.factor", "2")]
 
 
 @pytest.mark.slow

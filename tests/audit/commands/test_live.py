@@ -22,7 +22,7 @@ from confluent_kafka import KafkaError, KafkaException
 from acked.audit.clusters.live import assume_producers, live_entries
 from acked.audit.clusters.several import Asked, audit_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of
-from acked.audit.commands import live
+from acked.audit.commands import live, requests
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import Given, recognise
@@ -124,7 +124,7 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> type[FakeAdmin]:
         "asked": 0,
     })  # fmt: skip
     monkeypatch.setattr(confluent_kafka.admin, "AdminClient", made)
-    monkeypatch.setattr(live, "features_of", lambda *_: ({"metadata.version": 21}, 21))
+    monkeypatch.setattr(requests, "features_of", lambda *_: ({"metadata.version": 21}, 21))
     return made
 
 
@@ -186,7 +186,7 @@ def test_brokers_that_differ_are_a_finding_and_each_variant_is_answered(admin: t
 
 def test_brokers_of_two_releases_are_two_variants(admin: type[FakeAdmin], monkeypatch: pytest.MonkeyPatch) -> None:
     levels = iter((21, 25, 25))
-    monkeypatch.setattr(live, "features_of", lambda *_: ({"metadata.version": 21}, next(levels)))
+    monkeypatch.setattr(requests, "features_of", lambda *_: ({"metadata.version": 21}, next(levels)))
     groups = [group for group in asked() if "logs" in group.topics]
     assert {group.brokers: contexts(group.given).first.release.numbers[:2] for group in groups} == {
         ("1",): (3, 9), ("2", "3"): (4, 0),
@@ -226,7 +226,7 @@ def test_without_producers_both_kinds_are_answered_and_the_careful_ones_decide(a
 def test_whether_leaders_are_eligible_is_not_assumed_of_a_cluster_that_does_not_tell(
     admin: type[FakeAdmin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "features_of", lambda *_: (None, None))
+    monkeypatch.setattr(requests, "features_of", lambda *_: (None, None))
     required = (AuditQuestion.LOSS,)
     groups = asked("payments")
     with pytest.raises(ConfigurationError, match=r"say it with --set eligible\.leader\.replicas\.version=0"):

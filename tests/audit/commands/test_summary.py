@@ -12,12 +12,13 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
 from acked.audit.clusters.units import groups_of_units, units_of
+from acked.audit.commands.audit import since_in_words
 from acked.audit.commands.options import Shown
 from acked.audit.commands.summary import MOST_LINES, difference_lines, print_summary
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import cells_of, since
-from acked.audit.reports.terminal import few_of_each, legend, print_audit
+from acked.audit.reports.terminal import few_of_each, legend, overview, print_audit
 from acked.audit.reports.topics import print_topics
 from acked.audit.reports.view import AuditView, CauseView, PolicyLineView, PolicyView, TopicsView, View
 from acked.reports.console import open_console
@@ -94,7 +95,8 @@ def test_a_broker_that_is_down_is_one_line_and_no_change() -> None:
     told = since(now, cells_of(before), Path("yesterday.json"))
     assert told.differences == ()
     assert told.verdict is NO
-    assert told.notes == (f"{reason}; 200 topics are judged by the other brokers' settings",)
+    others = "200 topics are judged by the other brokers' settings"
+    assert told.notes == (f"{reason}; {others}; what one failure more would cost now, acked roll says",)
     assert sum("does not run" in line for line in lines(now, 120)) == 1
     read = replace(now, groups=(*before.groups, replace(down, unread=False)))
     assert len(since(read, cells_of(before), Path("yesterday.json")).differences) == 200, "it runs, and cannot be asked about"
@@ -114,6 +116,9 @@ def test_remarks_of_one_rule_are_told_three_times_and_then_counted() -> None:
 
 def test_the_legend_counts_the_steps_that_the_table_shows_and_the_verdict_is_the_last_line() -> None:
     assert "yes (1): it can happen, in 1 step at least; the steps are below" in legend(one("yes"))
+    refusing = audit(answer("loss", "clean", "no", nothing_accepted=True))
+    assert overview(refusing).rows[0][1].text == "no (nothing written)"
+    assert any(line.startswith("no (nothing written): ") for line in legend(refusing))
     for view in (one("yes"), many(3, 2)):
         drawn = io.StringIO()
         console = open_console(drawn, 80)
@@ -137,16 +142,23 @@ def test_tables_of_a_narrow_terminal_break_no_word(width: int) -> None:
 @pytest.mark.parametrize(("name", "form", "expected"), [
     ("x.html", "text", "html"), ("x.json", "text", "json"), ("x.json", "sarif", "sarif"), ("x.sarif", "text", "sarif"),
     ("x.xml", "junit", "junit"), ("x.md", "text", "markdown"), ("x.txt", "text", "text"), ("x", "html", "html"),
-    ("x.log", "json", "json"),
+    ("x.log", "json", "json"), ("a=b.json", "text", "json"),
 ])  # fmt: skip
 def test_a_file_is_written_in_the_form_that_its_suffix_names(name: str, form: str, expected: str) -> None:
-    assert Shown(form).form_of(Path(name)) == expected
+    assert Shown(form).places([Path(name)]) == [(expected, Path(name))]
+
+
+def test_of_several_files_each_has_the_form_before_it_or_of_its_suffix() -> None:
+    outs = [Path("a.sarif"), Path("markdown=/x/summary"), Path("sarif=b.json"), Path("text=c.xml")]
+    assert Shown().places(outs) == [
+        ("sarif", Path("a.sarif")), ("markdown", Path("/x/summary")), ("sarif", Path("b.json")), ("text", Path("c.xml"))
+    ]  # fmt: skip
 
 
 def test_a_form_that_contradicts_the_suffix_of_the_file_is_refused_in_a_sentence() -> None:
     with pytest.raises(click.UsageError, match=r"--format says json, and x\.html has the suffix of html; leave one out"):
-        Shown("json").form_of(Path("x.html"))
-    assert Shown("json").form_of(None) == "json"
+        Shown("json").places([Path("x.html")])
+    assert Shown("json").places([]) == [("json", None)]
 
 
 def live(topics: int) -> LiveCluster:
@@ -178,6 +190,11 @@ def test_what_is_required_of_no_topic_is_a_slip_and_has_no_good_sign() -> None:
     assert "- no topic is called nope*" in shown
 
 
+def test_what_is_worst_is_said_in_the_words_of_its_column() -> None:
+    columns = tuple(replace(column, heading=f"{column.name} in words") for column in one("yes").columns)
+    assert any("lost (clean in words): yes" in line for line in lines(replace(one("yes"), columns=columns)))
+
+
 def test_groups_that_are_compared_are_said_to_decide_nothing() -> None:
     view = groups((("orders",), one("yes")), (("orders",), one("yes")))
     compared = replace(view, groups=(view.groups[0], replace(view.groups[1], decides=False, acks="1")))
@@ -195,3 +212,25 @@ def test_below_what_is_worse_than_before_stand_its_cause_and_change_once() -> No
     assert worse[0] == "worse: orders, lost (clean): no before, yes now"
     assert worse[1].startswith("    cause: min.insync.replicas=1 (server.properties:4)")
     assert told(bad, good) == ["better: orders, lost (clean): yes before, no now"]
+
+
+def test_topics_that_get_worse_alike_are_one_line_and_a_difference_is_no_longer_than_a_summary() -> None:
+    names = tuple(f"t{at}" for at in range(200))
+
+    def told(before: TopicsView, now: TopicsView, is_full: bool = False) -> list[str]:
+        changed = since(now, cells_of(before), Path("yesterday.json"))
+        return since_in_words(replace(now, baseline=changed), changed, is_full).splitlines()
+
+    good, bad = (groups((names, one(reply))) for reply in ("no", "yes"))
+    lines = told(good, bad)
+    assert lines[0] == "worse: t0, t1, t2 and 197 more, lost (clean): no before, yes now"
+    assert [line.startswith("    ") for line in lines[1:]] == [True] * len(lines[1:])
+    assert sum(line.startswith("worse: ") for line in told(good, bad, is_full=True)) == 200
+    causes = [replace(CAUSE, in_words=f"min.insync.replicas=1 (t.properties:{at})") for at in range(60)]
+    each = [one("yes") for _ in causes]
+    of_each = [replace(view, answers=(replace(view.answers[0], causes=(cause,)), *view.answers[1:]))
+               for view, cause in zip(each, causes, strict=True)]  # fmt: skip
+    apart = groups(*(((name,), view) for name, view in zip(names, of_each, strict=False)))
+    lines = told(groups(*(((name,), one("no")) for name in names[:60])), apart)
+    assert len(lines) <= MOST_LINES
+    assert lines[-1] == f"and {2 * 60 - len(lines) + 1} lines more that --full tells"

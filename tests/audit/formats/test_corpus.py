@@ -262,6 +262,14 @@ def test_a_name_with_a_slip_is_never_read_as_safer(
     check(path, whole, lines, frozenset(), folder)
 
 
+def said_on(path: Path, whole: tuple[str, ...], at: int) -> frozenset[str]:
+    """The deciding settings of a line, by its place from 0; what shows librdkafka is all of them."""
+    try:
+        return deciding_lines(path, whole, ("the Scala producer", "librdkafka")).get(at + 1, frozenset())
+    except AckedError:
+        return frozenset()
+
+
 @pytest.mark.slow
 @often
 @drawn(files(), st.data())
@@ -271,11 +279,7 @@ def test_a_line_that_is_left_out_takes_nothing_but_itself(
     path, whole = file
     lines = list(whole)
     at = data.draw(st.integers(0, len(lines) - 1))
-    try:
-        # Without the line that shows librdkafka nothing tells whose a file is.
-        touched = deciding_lines(path, whole, ("the Scala producer", "librdkafka")).get(at + 1, frozenset())
-    except AckedError:
-        touched = frozenset()
+    touched = said_on(path, whole, at)
     if data.draw(st.booleans()):
         lines[at] = f"# {lines[at]}"
     else:
@@ -312,6 +316,15 @@ def test_no_slip_in_what_hands_settings_on_to_clients_is_read_as_safer(folder: P
             for sign in range(min(len(line), 36)):
                 lines = [*whole[:at], misspelt(line, sign, "x" if sign % 2 else ""), *whole[at + 1 :]]
                 check(path, whole, lines, frozenset(), folder)
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", MUTATED, ids=name_of)
+def test_no_line_of_any_file_can_be_left_out_with_another_taken_as_safer(folder: Path, path: Path) -> None:
+    for whole in {tuple(lines_of(path)), reddened(path)}:
+        for at in range(len(whole)):
+            check(path, whole, [*whole[:at], *whole[at + 1 :]], said_on(path, whole, at), folder)
 
 
 @pytest.mark.sampled(2)

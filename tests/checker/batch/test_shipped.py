@@ -13,6 +13,7 @@ from acked.checker.batch.local import BatchProcess
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.batch.shipped import ShippedAnswers, pack, shippable
 from acked.checker.question.result import StopReason, Verdict
+from acked.checker.search import local
 from acked.checker.spec.question_text import QuestionText
 
 
@@ -118,8 +119,6 @@ def test_without_a_folder_a_cache_has_what_ships_and_keeps_nothing(answers: dict
 @pytest.mark.slow
 def test_questions_that_come_out_the_same_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[object] = []
-    from acked.checker.batch import local
-
     search = local.search
     monkeypatch.setattr(local, "search", lambda question, *more: searched.append(question) or search(question, *more))
     process = BatchProcess(1 << 28, 0)
