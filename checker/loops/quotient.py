@@ -157,7 +157,7 @@ def level_in(line: P64, found: U64, wanted: U64, level_bits: U64) -> U64:
 
 
 def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
-    """Writes an entry into a free slot; 0 if the slot is not free any more, or another in the same word of fields was taken."""
+    """Writes an entry into a free slot; 0 if it is not free any more, or another in the same word of fields was taken."""
     shift = k % FIELDS * FIELD_BITS
     part = field << shift
     if workers == 1:

@@ -293,9 +293,9 @@ def test_a_worker_waits_for_the_word_of_a_slot_whose_field_another_has_taken() -
     shards = shards_of(question, 2)
     states = drawn(question, 4, 1)
     insert(shards, states, 0)
-    table, lines = shards[0]._visited.table, shards[0]._lines
-    parts = (shards[0]._visited.stride // 8 * worker for worker in (0, 1))
-    places = (begin + LINE * line + slot for begin in parts for line in range(lines.lines) for slot in range(lines.kind.slots))
+    table, part, held = shards[0]._visited.table, shards[0]._visited.stride // 8, shards[0]._lines
+    lines = (part * worker + LINE * line for worker in (0, 1) for line in range(held.lines))
+    places = (line + slot for line in lines for slot in range(held.kind.slots))
     (place,) = (place for place in places if table[place])
     word, table[place] = table[place], 0
     with ThreadPoolExecutor(1) as other:
