@@ -24,8 +24,8 @@ from acked.model.language.tracings import ActionInstance
 WORD = 64
 """Bits of a word of a packed state, and of a row of guards."""
 
-MODEL, TYPES, FUNCTIONS = "twin.pml", "twin_types.h", "twin_functions.h"
-"""The files of a twin; SPIN takes only so much C in the model itself."""
+MODEL, TYPES, KEPT, PROTOCOL = "twin.pml", "twin_types.h", "twin_kept.h", "twin_protocol.c"
+"""The files of a twin. What is the protocol's is compiled once for all verifiers: of a large one that takes minutes."""
 
 _SYMBOLS = {
     Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.BITAND: "&", Op.BITOR: "|", Op.BITXOR: "^",
@@ -58,7 +58,7 @@ c_decl {{
 \\#include "{TYPES}"
 }}
 c_code {{
-\\#include "{FUNCTIONS}"
+\\#include "{KEPT}"
 }}
 c_state "Packed packed" "Global" "initial_state"
 
@@ -69,7 +69,8 @@ active proctype protocol() {{
     od
 }}
 """
-    return {MODEL: model, TYPES: types(question, most_enabled), FUNCTIONS: functions(question) + _KEPT}
+    declared = types(question, most_enabled) + _DECLARED
+    return {MODEL: model, TYPES: declared, KEPT: _KEPT, PROTOCOL: f'#include "{TYPES}"\n{functions(question)}'}
 
 
 def types(question: Question, most_enabled: int) -> str:
@@ -86,6 +87,11 @@ typedef struct {{ uint16_t count, action[MOST_ENABLED]; }} Known;
 static const Packed initial_state = {{ {{ {", ".join(f"{word}ULL" for word in initial)} }} }};
 """
 
+
+_DECLARED = """\
+int look(const Packed *state, Known *known);
+void fire_action(Packed *state, int action);
+"""
 
 # SPIN's own `depth` names the place on the search stack: whoever comes back to a state finds what was kept there. `look` is
 # run for every state before its first action, in every kind of search.
@@ -118,11 +124,11 @@ def functions(question: Question) -> str:
         bits = " | ".join(f"(uint64_t){names[guard.id]} << {at}" for at, guard in enumerate(guards[begin : begin + WORD]))
         lists.append(f"    count = list_bits({bits}, {begin}, known, count);")
     violated = " | ".join(names[item.id] for item in plan.state_violations) or "0"
-    lines = [_LIST_BITS, "static int look(const Packed *state, Known *known)", "{", *body, "    int count = 0;", *lists]
+    lines = [_LIST_BITS, "int look(const Packed *state, Known *known)", "{", *body, "    int count = 0;", *lists]
     lines += ["    known->count = count;", f"    return {violated};", "}"]
     lines += [line for at, step in enumerate(instance.actions) for line in _fire(instance, at, step)]
     cases = [f"    case {at}: fire_{at}(state); break;" for at in range(len(instance.actions))]
-    lines += ["static void fire_action(Packed *state, int action)", "{", "    switch (action) {", *cases, "    }", "}", ""]
+    lines += ["void fire_action(Packed *state, int action)", "{", "    switch (action) {", *cases, "    }", "}", ""]
     return "\n".join(lines)
 
 

@@ -12,7 +12,6 @@ import subprocess
 from pathlib import Path
 
 from acked.checker.question.question import Question
-from benchmarks.parts.promela import functions, types
 
 VERSION = "0.31.0"
 PROGRAM = "twin"
@@ -35,11 +34,6 @@ panic = "abort"
 
 _BUILD = 'fn main() { println!("cargo:rustc-link-search={}", std::env::var("CARGO_MANIFEST_DIR").unwrap()); }'
 
-_C = """
-int twin_look(const Packed *state, Known *known) { return look(state, known); }
-void twin_fire(Packed *state, uint16_t action) { fire_action(state, action); }
-"""
-
 _RUST = """\
 use stateright::{Checker, Model, Property};
 use std::cell::RefCell;
@@ -53,8 +47,8 @@ struct Known { count: u16, action: [u16; MOST_ENABLED] }
 
 #[link(name = "protocol", kind = "static")]
 extern "C" {
-    fn twin_look(state: *const Packed, known: *mut Known) -> i32;
-    fn twin_fire(state: *mut Packed, action: u16);
+    fn look(state: *const Packed, known: *mut Known) -> i32;
+    fn fire_action(state: *mut Packed, action: i32);
 }
 
 // A checker asks the properties of a state before its actions, in one thread: what is enabled is kept for it.
@@ -76,13 +70,13 @@ impl Model for Protocol {
 
     fn next_state(&self, state: &Packed, action: u16) -> Option<Packed> {
         let mut next = state.clone();
-        unsafe { twin_fire(&mut next, action) };
+        unsafe { fire_action(&mut next, action.into()) };
         Some(next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("invariants", |_, state| {
-            KNOWN.with_borrow_mut(|known| unsafe { twin_look(state, known) == 0 })
+            KNOWN.with_borrow_mut(|known| unsafe { look(state, known) == 0 })
         })]
     }
 }
@@ -102,8 +96,9 @@ fn main() {
 """
 
 
-def build(question: Question, most_enabled: int, folder: Path, kept: Path) -> bool:
-    """Builds the checker in a folder of its own, and what it is made from where that is kept; False if Cargo cannot."""
+def build(question: Question, most_enabled: int, compiled: Path, folder: Path, kept: Path) -> bool:
+    """Builds the checker in a folder of its own, of the protocol's object file, and what it is made from where that is kept;
+    False if Cargo cannot."""
     if shutil.which("cargo") is None:
         return False
     (initial,) = question.initial
@@ -114,9 +109,7 @@ def build(question: Question, most_enabled: int, folder: Path, kept: Path) -> bo
     (folder / "src").mkdir()
     (folder / "Cargo.toml").write_text(_MANIFEST)
     (folder / "src" / "main.rs").write_text(constants + _RUST)
-    (folder / "protocol.c").write_text(types(question, most_enabled) + functions(question) + _C)
-    subprocess.run(["gcc", "-O3", "-march=native", "-w", "-c", "protocol.c"], cwd=folder, check=True)
-    subprocess.run(["ar", "rcs", "libprotocol.a", "protocol.o"], cwd=folder, check=True)
+    subprocess.run(["ar", "rcs", "libprotocol.a", str(compiled)], cwd=folder, check=True)
     (folder / "build.rs").write_text(_BUILD)
     flags = {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(kept)}
     command = ["cargo", "build", "--release", "--quiet"]

@@ -14,13 +14,13 @@ from acked.checker.loops.language import (
     U64,
     at,
     compare_and_swap,
-    fetch_add,
     high_product,
     load_acquire,
     match_bucket,
     minimum,
     p64,
     prefetch,
+    store_release,
     trailing_zeros,
     unrolled,
 )
@@ -157,17 +157,21 @@ def level_in(line: P64, found: U64, wanted: U64, level_bits: U64) -> U64:
 
 
 def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
-    """Writes an entry into a free slot; 0 if the slot is not free any more."""
-    part = field << (k % FIELDS * FIELD_BITS)
+    """Writes an entry into a free slot; 0 if it is not free any more, or another in the same word of fields was taken."""
+    shift = k % FIELDS * FIELD_BITS
+    part = field << shift
     if workers == 1:
         if line[k] != 0:
             return 0
         line[k] = word
         line[LINE_SLOTS + k // FIELDS] = line[LINE_SLOTS + k // FIELDS] | part
         return 1
-    if compare_and_swap(line, k, 0, word) != 0:
+    held = load_acquire(line, LINE_SLOTS + k // FIELDS)
+    if (held >> shift) & ((1 << (FIELD_BITS - 1) << 1) - 1) != 0:
         return 0
-    fetch_add(line, LINE_SLOTS + k // FIELDS, part)
+    if compare_and_swap(line, LINE_SLOTS + k // FIELDS, held, held | part) != held:
+        return 0
+    store_release(line, k, word)
     return 1
 
 

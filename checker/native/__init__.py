@@ -52,11 +52,11 @@ of the hash, the other words, the *displacement* (how many lines from its own it
 - *An entry never moves or leaves* while workers are at it.
 - *First room.* An entry stands in the first free slot of the first line with room from its own on. A lookup ends at the
   first line with a free slot.
-- *The word before the field.* An entry is a word, whose lowest bit is one, and a field of other words of the line, whose
-  level is never zero. A worker takes a slot by a compare and swap of the word, from nothing, and then adds the field. Whoever
-  finds an equal word waits until there is a level, which the worker that took the slot is about to write: nobody waits for
-  one that waits. Words that differ are of different states, whatever their fields will be. So two workers with one state
-  want the same slot, the processor gives it to one, and the other finds that word: nothing is lost or doubled.
+- *The field before the word.* An entry is a word, whose lowest bit is one, and a field of other words of the line, whose
+  level is never zero. A worker takes a slot by a compare and swap of the field, from nothing, and then writes the word.
+  Whoever would take a slot whose field is taken waits until there is a word, which the worker that took it is about to
+  write: nobody waits for one that waits. So two workers with one state want the same slot, the processor gives it to one,
+  and the other finds the word: nothing is lost or doubled. One locked instruction costs as much as a look into the cache.
 
 The whole table gets its next layout in place, while nobody looks anything up (`growth.py`): from the end, every entry is
 taken out, given back its hash, and put where that belongs among more lines. It doubles while there is memory, because then

@@ -309,7 +309,7 @@ class Shard:
 
     def accept(self, states: int, count: int) -> int:
         """As `take`; how many are in."""
-        actions = numbers([0] * (count // 4 + 1))
+        actions = (ctypes.c_uint64 * (count // 4 + 1))()
         return self.receive(states, address(actions), count)
 
     def receive(self, states: int, actions: int, count: int) -> int:

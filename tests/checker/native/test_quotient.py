@@ -15,6 +15,7 @@ from acked.base.bounds import Bounds
 from acked.base.observer import Observer
 from acked.checker.loops import lines, slots
 from acked.checker.loops.lines import LineKind, first_lines, lines_for
+from acked.checker.loops.quotient import LINE
 from acked.checker.native.compile import Kernel, compile_kernel, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.question import Question
@@ -284,6 +285,26 @@ def test_a_worker_that_finds_a_slot_taken_looks_again() -> None:
             insert(shards, states[at : at + 2], worker)
     assert sum(one.count for one in shards) == len(states)
     assert shards[0].context[slots.LEVEL] == 1
+
+
+def test_a_worker_waits_for_the_word_of_a_slot_whose_field_another_has_taken() -> None:
+    """Else two workers that find one state at once would both count it."""
+    question = question_of(1, 1 << 20)
+    shards = shards_of(question, 2)
+    states = drawn(question, 4, 1)
+    insert(shards, states, 0)
+    table, part, held = shards[0]._visited.table, shards[0]._visited.stride // 8, shards[0]._lines
+    lines = (part * worker + LINE * line for worker in (0, 1) for line in range(held.lines))
+    places = (line + slot for line in lines for slot in range(held.kind.slots))
+    (place,) = (place for place in places if table[place])
+    word, table[place] = table[place], 0
+    with ThreadPoolExecutor(1) as other:
+        inserted = other.submit(insert, shards, states, 1)
+        with pytest.raises(TimeoutError):
+            inserted.result(0.05)
+        table[place] = word
+        inserted.result(60.0)
+    assert [one.count for one in shards] == [1, 0]
 
 
 TOP = (1 << 33) - 1

@@ -13,7 +13,7 @@ from acked.checker.question.question import Question
 from acked.checker.spec.resolve import property_named, protocol_named
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
-from benchmarks.parts.promela import FUNCTIONS, MODEL, TYPES, Unsuited, twin
+from benchmarks.parts.promela import KEPT, MODEL, PROTOCOL, TYPES, Unsuited, twin
 
 MOST_ENABLED = 16
 
@@ -22,7 +22,7 @@ DRIVER = f"""
 #include "{TYPES}"
 long depth;
 static struct {{ Packed packed; }} now;
-#include "{FUNCTIONS}"
+#include "{KEPT}"
 int expand(const Packed *state, uint16_t *actions, Packed *successors, int *count)
 {{
     now.packed = *state;
@@ -52,7 +52,7 @@ def compiled(asked: Question, folder: Path) -> ctypes.CDLL:
     for name, text in twin(asked, MOST_ENABLED).items():
         (folder / name).write_text(text)
     (folder / "driver.c").write_text(DRIVER)
-    command = [compiler, "-O0", "-w", "-shared", "-fPIC", "-o", "driver.so", "driver.c"]
+    command = [compiler, "-O0", "-w", "-shared", "-fPIC", "-o", "driver.so", "driver.c", PROTOCOL]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return ctypes.CDLL(str(folder / "driver.so"))
 
