@@ -9,8 +9,10 @@ import os
 import resource
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from acked.base.late import dataclass
 
 _ADDRESS_SPACE_FOR_CODE = 1 << 30
 """What libraries and threads take of a limited address space besides resident memory."""

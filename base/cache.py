@@ -19,11 +19,12 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import listing, open_file
+from acked.base.late import dataclass
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from acked.base.bounds import Bounds
+from acked.base.late import dataclass
 from acked.base.observer import Observer
 from acked.checker.diagnosis.easiest import Easiest, easiest_of
 from acked.checker.diagnosis.necessary import Necessity, necessity

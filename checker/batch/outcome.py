@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.late import dataclass
 from acked.base.plain import to_plain
 from acked.checker.question.coverage import coverage_probes
 from acked.checker.question.ledger import StopPolicy

@@ -5,10 +5,9 @@ A step is a pair of states, whatever the action is called, and a step that chang
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
+from acked.base.late import dataclass
 from acked.base.names import choices
 from acked.base.observer import Observer
 from acked.checker.diagnosis.rows import rows_of_level

@@ -13,7 +13,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import takewhile
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.cache import open_cache
+from acked.base.late import dataclass
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind

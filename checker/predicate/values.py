@@ -7,9 +7,10 @@ value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.late import dataclass
 from acked.base.names import choices, near
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool

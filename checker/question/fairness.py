@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError
+from acked.base.late import dataclass
 from acked.base.names import choices, near
 from acked.invariants.property import Property
 from acked.model.language.action import Action

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from math import exp, log
 
 from acked.base.bounds import address_space_limit
+from acked.base.late import dataclass
 from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape

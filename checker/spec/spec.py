@@ -7,13 +7,14 @@ making its `Question`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
+from acked.base.late import dataclass
 from acked.base.names import choices, is_name, near, repeats
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question

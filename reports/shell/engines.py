@@ -9,12 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
+from acked.base.late import dataclass
 from acked.base.names import repeats
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.files import is_uri
+from acked.base.late import dataclass
 from acked.base.names import repeats
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
