@@ -19,6 +19,8 @@ else:
         # Python's own sees to it that what is frozen inherits from what is.
         inherits = any(map(dataclasses.is_dataclass, cls.__bases__))
         own = dict(vars(cls))
+        if cls.__doc__ is None:
+            cls.__doc__ = cls.__name__  # which Python's own would look for a signature for
         dataclasses.dataclass(init=False, repr=False, eq=False, frozen=frozen and inherits)(cls)
         if frozen and not inherits:
             cls.__setattr__, cls.__delattr__ = _refusals(cls)
@@ -50,7 +52,7 @@ def _late(cls: type, name: str, frozen: bool) -> Callable[..., Any]:
         if fill is not None and made <= _FEW and fill(self, given, named):
             return None
         fields = vars(cls)["__dataclass_fields__"]
-        parts = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, **fields}
+        parts = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__, **fields}
         parts["__annotations__"] = {each.name: each.type for each in fields.values()}
         if hasattr(cls, "__post_init__"):
             parts["__post_init__"] = None
@@ -101,10 +103,10 @@ def _refusals(cls: type) -> tuple[Callable[..., None], Callable[..., None]]:
 
     def set_attribute(self: object, name: str, value: object) -> None:
         refuse(self, name, "assign to")
-        super(cls, self).__setattr__(name, value)  # type: ignore[misc]
+        super(cls, self).__setattr__(name, value)  # type: ignore[arg-type]
 
     def delete_attribute(self: object, name: str) -> None:
         refuse(self, name, "delete")
-        super(cls, self).__delattr__(name)  # type: ignore[misc]
+        super(cls, self).__delattr__(name)  # type: ignore[arg-type]
 
     return set_attribute, delete_attribute

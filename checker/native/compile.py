@@ -12,7 +12,6 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -26,11 +25,8 @@ from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
 from acked.checker.loops.slots import FIRE_GROUP, LANES
-from acked.checker.native import bits, instructions, kernel, programs, representatives, slices, translator, words
-from acked.checker.native.kernel import fire_ir, optimized_ir
 from acked.checker.native.linking import link
 from acked.checker.native.programs import actions_without, program_of
-from acked.checker.native.representatives import representatives_ir
 from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
@@ -41,6 +37,8 @@ MOST_INLINED = 60
 """Lines of LLVM IR of the longest function that quickly compiled loops have inlined."""
 CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
+_EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
+"""The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
@@ -151,10 +149,10 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    emission = (bits, instructions, kernel, programs, representatives, slices, translator, words)
-    modules = (*emission, orbits, renaming, symmetry, plan, loops, formulas, quotient, growth, table, slots, language)
-    sources = [Path(module.__file__ or "").read_bytes() for module in modules]
-    return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
+    modules = (orbits, renaming, symmetry, plan, loops, formulas, quotient, growth, table, slots, language)
+    here = [Path(__file__).with_name(f"{name}.py") for name in _EMISSION]
+    paths = [*here, *(Path(module.__file__ or "") for module in modules)]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*paths, Path(__file__)))).hexdigest()
 
 
 def kernel_key(plan: KernelPlan) -> str:
@@ -183,15 +181,31 @@ def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
     """Objects of what a program does not do. Representatives, which all questions about such states share, are one long basic
     block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
     if plan.is_symmetric:
+        from acked.checker.native.representatives import representatives_ir
+
         ir = representatives_ir(plan.instance)
         own = hashlib.sha256(f"{_compiler()} {processor()} {ir}".encode()).hexdigest()
         yield compile_once(f"{own}-representatives.o", lambda: _emit(ir, _CODEGEN_GOOD, None))
     if coded := actions_without(program, len(plan.instance.actions)):
+        from acked.checker.native.kernel import fire_ir
+
         yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
 
 
 def _optimized(plan: KernelPlan, key: str) -> bytes:
-    return compile_once(f"{key}-optimized.o", lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
+    return compile_once(f"{key}-optimized.o", lambda: _emit(_optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
+
+
+def _optimized_ir(plan: KernelPlan, *lanes: int) -> str:
+    from acked.checker.native.kernel import optimized_ir
+
+    return optimized_ir(plan, *lanes)
+
+
+def _translate(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
+    from acked.checker.native.translator import translate
+
+    return translate(functions, constants)
 
 
 def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, may_be_quick: bool = False) -> ObjectCode:
@@ -261,7 +275,7 @@ def _emit_quickly(ir: str) -> bytes:
 
 def _loops_ir(words: int, kind: LineKind | None) -> str:
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
-    translated = translator.translate(functions, _loops_constants(words, kind))
+    translated = _translate(functions, _loops_constants(words, kind))
     return "\n".join([translated, unpack_ir([WORD] * words, LANES, UNPACK_ANY)])
 
 
@@ -281,6 +295,8 @@ def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
     stored = _look_up(name)
     if stored is not None:
         return stored
+    from concurrent.futures import ThreadPoolExecutor
+
     # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
     with ThreadPoolExecutor(1) as apart:
         made = apart.submit(make).result()
@@ -347,7 +363,7 @@ def compile_functions(functions: Sequence[Callable[..., object]], constants: Map
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
     constants = {**constants, **_processor_literals()}
     name = f"{_functions_key(functions, constants)}-functions.o"
-    return compile_once(name, lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return compile_once(name, lambda: _emit(_translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 def _functions_key(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
@@ -368,8 +384,8 @@ def portable_code(plan: KernelPlan) -> PortableCode:
     """The optimized kernel of a plan as text; that of the loops is from the cache if it is there."""
     constants = literals(plan.instance.schema.words)
     name = f"{_functions_key(loops.FUNCTIONS, constants)}-loops.ll"
-    text = compile_once(name, lambda: translator.translate(loops.FUNCTIONS, constants).encode()).decode()
-    return PortableCode(((optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
+    text = compile_once(name, lambda: _translate(loops.FUNCTIONS, constants).encode()).decode()
+    return PortableCode(((_optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
 
 
 def compile_portable(code: PortableCode) -> ObjectCode:

@@ -7,13 +7,16 @@ two levels of the first that is long enough, because a search that goes on besid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING
 
 from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
 from acked.checker.question.known import KnownPlan
 from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.shard import Shard
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 TIER_UP_RATIO = 80
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly

@@ -5,8 +5,6 @@ What an engine supports stands with the engine (`Capabilities`); `answering.py` 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,6 +121,9 @@ ENGINE_CHOICES = (AUTO, *ENGINES)
 @contextmanager
 def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterator[SparkDriver]:
     """A Spark driver whose log is in a folder, or in the cache, where it stays only if something went wrong."""
+    import shutil
+    import tempfile
+
     from acked.checker.spark.session import SparkDriver
 
     if folder is not None:
