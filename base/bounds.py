@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

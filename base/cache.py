@@ -23,7 +23,7 @@ from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import listing, open_file
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 
 
 @dataclass(frozen=True)

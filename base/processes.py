@@ -30,8 +30,8 @@ from typing import IO, Any, NamedTuple, Self
 
 from acked.base.bounds import default_memory, default_workers
 from acked.base.files import PACKAGE
-from acked.base.late import dataclass
 from acked.base.optional import optional_packages
+from acked.base.plain import dataclass
 
 MIN_MEMORY = 1 << 30
 """Bytes that a process may use even where less is free now, unless the user says otherwise."""

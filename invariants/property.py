@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.language.values import Bool
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.language.context import Alternative
 from acked.model.language.protocol import Protocol
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from acked.base.late import dataclass
 from acked.base.names import near
+from acked.base.plain import dataclass
 from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Setting, known_version

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole

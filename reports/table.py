@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, unique
 from itertools import zip_longest
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.reports.console import UNICODE, Console, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
-from acked.base.late import dataclass
 from acked.base.names import choices, near
+from acked.base.plain import dataclass
 from acked.base.release import release
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.spec import Spec, load_spec

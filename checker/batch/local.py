@@ -12,8 +12,8 @@ from typing import Protocol, Self
 from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import open_cache
 from acked.base.errors import AckedError
-from acked.base.late import dataclass
 from acked.base.observer import Observer, Progress
+from acked.base.plain import dataclass
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task

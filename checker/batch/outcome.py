@@ -11,8 +11,7 @@ from dataclasses import field, replace
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.late import dataclass
-from acked.base.plain import to_plain
+from acked.base.plain import dataclass, to_plain
 from acked.checker.question.coverage import coverage_probes
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acked.base.bounds import Bounds
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, Words
 from acked.checker.search.local import search

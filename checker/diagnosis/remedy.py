@@ -14,7 +14,7 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from acked.base.errors import AckedError, ConfigurationError
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from math import log
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.loops.quotient import LOW_BITS
 
 HASH_HALF = 32

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.cache import open_cache
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind

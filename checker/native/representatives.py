@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.loops.slots import GROUP
 from acked.checker.native.instructions import Code, load_states, loop, store_states
 from acked.checker.symmetry.orbits import renamed_sorts

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import NoReturn
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.native import words
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance

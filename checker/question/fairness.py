@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 
 from acked.base.errors import ConfigurationError
-from acked.base.late import dataclass
 from acked.base.names import choices, near
+from acked.base.plain import dataclass
 from acked.invariants.property import Property
 from acked.model.language.action import Action
 from acked.model.language.protocol import Instance, Protocol

@@ -13,7 +13,7 @@ from dataclasses import field
 from enum import Enum, unique
 from operator import add
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
 from acked.model.language.tracings import labels_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator

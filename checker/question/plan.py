@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.symmetry.check import signature
 from acked.checker.symmetry.orbits import renamed_sorts
 from acked.model.formulas.errors import ModelError

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from acked.base.errors import ConfigurationError
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.fairness import fairness
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.symmetry.check import check_symmetry, signature

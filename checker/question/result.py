@@ -9,7 +9,7 @@ from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.errors import ExitCode
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property

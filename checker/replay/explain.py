@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator, leaves_of

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
 from acked.checker.replay.steps import value_at

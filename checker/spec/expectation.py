@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, unique
 from typing import Protocol as Interface
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.user_properties import reach_lengths
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.spec.reader import Reader
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
-from acked.base.late import dataclass
 from acked.base.names import choices, is_name, near, repeats
+from acked.base.plain import dataclass
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict

@@ -11,8 +11,7 @@ from dataclasses import field
 from types import NoneType
 from typing import Any, get_args
 
-from acked.base.late import dataclass
-from acked.base.plain import field_types
+from acked.base.plain import dataclass, field_types
 from acked.checker.question.result import Verdict
 from acked.checker.spec.reader import Names
 from acked.checker.spec.remarks import Claim, GalleryEntry

@@ -29,7 +29,7 @@ from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
 from acked.base.files import open_file
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shape import Shape

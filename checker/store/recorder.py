@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from acked.base.bounds import give_way
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport

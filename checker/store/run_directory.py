@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import open_file, replace_text
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damage_of

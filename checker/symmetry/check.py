@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming, kinds_of, places, renamed_code
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import place_text

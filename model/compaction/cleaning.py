@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.compaction.common import (
     BROKER,
     active_segment,

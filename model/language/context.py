@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from enum import Enum, unique
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.formulas.errors import UnknownName
 from acked.model.language.domain import LeafDomain, Range
 from acked.model.language.values import Id, Int

@@ -16,7 +16,7 @@ from itertools import product, zip_longest
 from math import prod
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator, leaves_of

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.gate.gate import GateEntry
 from acked.checker.question.result import Counterexample

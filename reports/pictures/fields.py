@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any, TypeGuard
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
 from acked.model.language.domain import Constants, SetDomain

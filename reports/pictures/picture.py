@@ -11,7 +11,7 @@ from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.language.protocol import Instance
 from acked.model.language.protocol import Protocol as ShippedProtocol
 from acked.model.language.telling import Sort

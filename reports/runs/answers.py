@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.result import Result, StopReason, Verdict, Violation
 from acked.checker.replay.explain import in_words
 from acked.invariants.property import Property

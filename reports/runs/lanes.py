@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.reports.pictures.picture import Message
 from acked.reports.runs.view import StepView
 

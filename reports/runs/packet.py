@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal

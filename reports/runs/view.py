@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.diagnosis.remedy import remedy_of
 from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import GRAPH_KINDS, Question

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Runner

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
-from acked.base.late import dataclass
 from acked.base.names import repeats
+from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from acked.checker.question.engine import Engine

@@ -19,8 +19,8 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.files import is_uri
-from acked.base.late import dataclass
 from acked.base.names import repeats
+from acked.base.plain import dataclass
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
 

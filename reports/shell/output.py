@@ -13,7 +13,7 @@ import click
 
 from acked.base.errors import SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 

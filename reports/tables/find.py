@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.replay.trace_file import trace_document

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from enum import StrEnum, unique
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.reports.console import Console, put, put_paragraph
 
 

@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal

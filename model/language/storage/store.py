@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NoReturn, cast
 
-from acked.base.late import dataclass
+from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.places import authors_place

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from acked.base import late
+from acked.base import plain
 
 
 class Point:
@@ -79,7 +79,7 @@ def same_as_copy(one: object) -> tuple[bool, bool]:
 
 def all_told(cls: Any) -> list[str]:
     """What instances answer, those that are made first and those that are made later."""
-    times = late._FEW // len(CALLS) + 2
+    times = plain._FEW // len(CALLS) + 2
     said = [told(cls, *given, **named) for _ in range(times) for given, named in CALLS]
     some = [cls(*given, **named) for given, named in CALLS if "Error" not in told(cls, *given, **named)]
     for one in some:
@@ -99,21 +99,21 @@ HOW: tuple[dict[str, bool], ...] = ({}, {"frozen": True}, {"frozen": True, "eq":
 def test_a_late_dataclass_answers_as_one_of_python(kind: type, how: dict[str, bool]) -> None:
     if not how.get("repr", True):  # which has a place in memory
         kind = Plain if kind in (Point, Kept) else kind
-    mine, theirs = all_told(made(late.dataclass, kind, **how)), all_told(made(dataclasses.dataclass, kind, **how))
+    mine, theirs = all_told(made(plain.dataclass, kind, **how)), all_told(made(dataclasses.dataclass, kind, **how))
     places = [" object at 0x" in text for text in theirs]
     assert [one for one, place in zip(mine, places, strict=True) if not place] == [
         one for one, place in zip(theirs, places, strict=True) if not place
     ]
 
 
-@late.dataclass(frozen=True)
+@plain.dataclass(frozen=True)
 class Base:
     """One that others inherit from."""
 
     a: int
 
 
-@late.dataclass(frozen=True)
+@plain.dataclass(frozen=True)
 class Derived(Base):
     """One more field."""
 
@@ -139,13 +139,13 @@ def test_what_inherits_has_the_fields_of_both_and_refuses_to_change_any(kind: An
 
 
 def test_frozen_and_changing_classes_inherit_from_their_like_alone() -> None:
-    for frozen, base in ((False, Base), (True, made(late.dataclass, Plain))):
+    for frozen, base in ((False, Base), (True, made(plain.dataclass, Plain))):
         with pytest.raises(TypeError, match="cannot inherit"):
-            late.dataclass(frozen=frozen)(type("Other", (base,), {"__annotations__": {"c": "int"}, "c": 1}))
+            plain.dataclass(frozen=frozen)(type("Other", (base,), {"__annotations__": {"c": "int"}, "c": 1}))
 
 
 def test_a_method_is_written_when_it_is_called_and_once() -> None:
-    cls = made(late.dataclass, Plain, frozen=True)
+    cls = made(plain.dataclass, Plain, frozen=True)
     first = [vars(cls)[name] for name in ("__init__", "__repr__", "__eq__", "__hash__")]
     assert [repr(cls(1)), cls(1) == cls(1), hash(cls(1)) == hash(cls(1))] == ["Plain(a=1, b=2)", True, True]
     then = [vars(cls)[name] for name in ("__init__", "__repr__", "__eq__", "__hash__")]
