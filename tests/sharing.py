@@ -58,7 +58,7 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _share_loops(source: Path, target: Path) -> None:
-    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o")):
+    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o"), *source.glob("*-first.o")):
         with suppress(FileExistsError):
             (target / path.name).hardlink_to(path)
 

@@ -13,6 +13,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import IntEnum, unique
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import takewhile
@@ -33,6 +34,16 @@ from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
+
+
+@unique
+class Haste(IntEnum):
+    """How the loops were compiled: optimized, in a quarter of the time, or in a third of that."""
+
+    NONE, SOME, MOST = range(3)
+
+
+_SUFFIXES = {Haste.NONE: "loops", Haste.SOME: "quick", Haste.MOST: "first"}
 MOST_INLINED = 60
 """Lines of LLVM IR of the longest function that quickly compiled loops have inlined."""
 CODE_OF_PROGRAM = 4
@@ -52,8 +63,8 @@ class ObjectCode:
     """Of a kernel, its loops come last."""
     is_optimized: bool = False
     """Whether it is the optimized tier; see `compile_optimized`."""
-    has_quick_loops: bool = False
-    """Whether its loops are compiled in a quarter of the time, and a large search takes a fifth to a quarter longer."""
+    haste: Haste = Haste.NONE
+    """Of its loops. With some a large search takes a fifth to a quarter longer, with most two to three times as long."""
     program: bytes = b""
     """What decides guards and makes successors where no object does (`programs.py`)."""
 
@@ -161,20 +172,21 @@ def kernel_key(plan: KernelPlan) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
+def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.SOME) -> ObjectCode:
     """The optimized code of the kernel if that is in the cache, else a program, which takes no compilation.
 
-    With the loops for a table without states of this kind, or for one with states: optimized ones if they are in the cache.
+    With the loops for a table without states of this kind, or for one with states: the best of the cache, if there are
+    none those that are compiled with the `most` haste.
     """
-    loops, is_quick = _choose_loops(plan.instance.schema.words, kind, may_be_quick=True)
+    loops, haste = _choose_loops(plan.instance.schema.words, kind, most)
     key = kernel_key(plan)
     optimized = _look_up(f"{key}-optimized.o")
     if optimized is None:
         program = compile_once(f"{key}.program", lambda: program_of(plan))
         if program:
-            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, is_quick, program)
+            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, haste, program)
         optimized = _optimized(plan, key)
-    return ObjectCode(processor(), (optimized, loops), True, is_quick)
+    return ObjectCode(processor(), (optimized, loops), True, haste)
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
@@ -208,19 +220,19 @@ def _translate(functions: Sequence[Callable[..., object]], constants: Mapping[st
     return translate(functions, constants)
 
 
-def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, may_be_quick: bool = False) -> ObjectCode:
+def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.NONE) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too.
 
-    Its loops are optimized, too, or, if they may be quick, those that are at hand.
+    Its loops are as in `compile_kernel`.
     """
     kernel, words = _optimized(plan, kernel_key(plan)), plan.instance.schema.words
-    loops, is_quick = _choose_loops(words, kind, may_be_quick)
-    return ObjectCode(processor(), (kernel, loops), True, is_quick)
+    loops, haste = _choose_loops(words, kind, most)
+    return ObjectCode(processor(), (kernel, loops), True, haste)
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     """A kernel that has been compiled, with the loops for a table without states of this kind."""
-    return replace(code, objects=(*code.objects[:-1], _loops(words, kind)), has_quick_loops=False)
+    return replace(code, objects=(*code.objects[:-1], _choose_loops(words, kind, Haste.NONE)[0]), haste=Haste.NONE)
 
 
 def _lanes() -> int:
@@ -239,27 +251,27 @@ def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
     return {**literals(words, kind), **_processor_literals()}
 
 
-def _loops_name(words: int, kind: LineKind | None, suffix: str = "loops") -> str:
+def _loops_name(words: int, kind: LineKind | None, haste: Haste) -> str:
     parts = f"{_source_hash()} {_compiler()} {processor()} {_loops_constants(words, kind)}"
-    return f"{hashlib.sha256(parts.encode()).hexdigest()}-{suffix}.o"
+    return f"{hashlib.sha256(parts.encode()).hexdigest()}-{_SUFFIXES[haste]}.o"
 
 
-def _loops(words: int, kind: LineKind | None) -> bytes:
-    return compile_once(_loops_name(words, kind), lambda: _emit(_loops_ir(words, kind), _CODEGEN_GOOD, 2))
+def _choose_loops(words: int, kind: LineKind | None, most: Haste) -> tuple[bytes, Haste]:
+    """The best loops of the cache with no more haste than this; if there are none, those with it, which are compiled."""
+    for haste in range(most):
+        known = _look_up(_loops_name(words, kind, Haste(haste)))
+        if known is not None:
+            return known, Haste(haste)
+    return compile_once(_loops_name(words, kind, most), lambda: _emit_loops(_loops_ir(words, kind), most)), most
 
 
-def _choose_loops(words: int, kind: LineKind | None, may_be_quick: bool) -> tuple[bytes, bool]:
-    """The optimized loops, or, if they may be and no others are in the cache, quickly compiled ones; whether it is these."""
-    optimized = _look_up(_loops_name(words, kind)) if may_be_quick else _loops(words, kind)
-    if optimized is not None:
-        return optimized, False
-    return compile_once(_loops_name(words, kind, "quick"), lambda: _emit_quickly(_loops_ir(words, kind))), True
-
-
-def _emit_quickly(ir: str) -> bytes:
-    """Object code with no more passes than variables in registers and short functions inlined take."""
+def _emit_loops(ir: str, haste: Haste) -> bytes:
+    """Object code; in haste with no more passes than variables in registers and short functions inlined take."""
+    if haste is Haste.NONE:
+        return _emit(ir, _CODEGEN_GOOD, 2)
     llvm = _llvm()
-    module, machine = llvm.parse_assembly(ir), _target_machine(_CODEGEN_GOOD)
+    machine = _target_machine(_CODEGEN_GOOD if haste is Haste.SOME else _CODEGEN_FAST)
+    module = llvm.parse_assembly(ir)
     for function in module.functions:
         if not function.is_declaration and str(function).count("\n") <= MOST_INLINED:
             function.add_function_attribute("alwaysinline")
@@ -279,10 +291,10 @@ def _loops_ir(words: int, kind: LineKind | None) -> str:
     return "\n".join([translated, unpack_ir([WORD] * words, LANES, UNPACK_ANY)])
 
 
-def load_loops(words: int, kind: LineKind | None, may_be_quick: bool = False) -> Kernel:
-    """The loops alone, for a table of this kind: optimized ones, or those that are at hand."""
-    loops, is_quick = _choose_loops(words, kind, may_be_quick)
-    return Kernel(ObjectCode(processor(), (loops,), has_quick_loops=is_quick))
+def load_loops(words: int, kind: LineKind | None, most: Haste = Haste.NONE) -> Kernel:
+    """The loops alone, for a table of this kind, as in `compile_kernel`."""
+    loops, haste = _choose_loops(words, kind, most)
+    return Kernel(ObjectCode(processor(), (loops,), haste=haste))
 
 
 def _look_up(name: str) -> bytes | None:
@@ -334,7 +346,7 @@ class Kernel:
 
     def __init__(self, code: ObjectCode) -> None:
         self.is_optimized = code.is_optimized
-        self.has_quick_loops = code.has_quick_loops
+        self.haste = code.haste
         self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
         self.program = code.program
         self._engine = _load(code.objects) if len(code.objects) > 1 else _load_alone(*code.objects)
@@ -354,9 +366,9 @@ class Kernel:
         return prototype(self.address(name))
 
 
-def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
+def load_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.SOME) -> Kernel:
     """Compiles (or takes from the cache) and loads."""
-    return Kernel(compile_kernel(plan, kind))
+    return Kernel(compile_kernel(plan, kind, most))
 
 
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:

@@ -16,7 +16,7 @@ from acked.base.bounds import Bounds, give_way, threads
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import compile_kernel, load_kernel
+from acked.checker.native.compile import Haste, compile_kernel, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
@@ -177,7 +177,7 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        self._kernel = load_kernel(plan)
+        self._kernel = load_kernel(plan, most=Haste.MOST)
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()
