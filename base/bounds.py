@@ -1,6 +1,6 @@
 """How much of the machine a search may use.
 
-`Bounds`, what the processors and the memory at hand suggest, and how a thread gives way to the search.
+`Bounds`, what the processors and the memory at hand suggest, its threads, and how one gives way to the search.
 """
 
 from __future__ import annotations
@@ -8,9 +8,16 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from acked.base.plain import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _ADDRESS_SPACE_FOR_CODE = 1 << 30
 """What libraries and threads take of a limited address space besides resident memory."""
@@ -69,6 +76,42 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
     except (AttributeError, OSError):
         pass  # Where threads have no priority of their own, this one is only less polite.
+
+
+def threads(workers: int, begin: Callable[[], None] | None = None, cancels: bool = False) -> ThreadPoolExecutor:
+    """Threads that are started, and imported, with the first work: most searches end before there is any for them.
+
+    If it `cancels`, what they have not begun when all ends is left undone.
+    """
+    return cast("ThreadPoolExecutor", _Threads(workers, begin, cancels))
+
+
+class _Threads:
+    """What a search asks of a `ThreadPoolExecutor`."""
+
+    def __init__(self, workers: int, begin: Callable[[], None] | None, cancels: bool) -> None:
+        self._workers, self._begin, self._cancels = workers, begin, cancels
+
+    @cached_property
+    def _started(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(self._workers, initializer=self._begin)
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Has one of them do something."""
+        return self._started.submit(work, *given, **named)
+
+    def map(self, work: Callable[..., Any], *over: Iterable[Any]) -> Iterator[Any]:
+        """Has them do something with each, and waits."""
+        return self._started.map(work, *over)
+
+    def __enter__(self) -> _Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "_started" in vars(self):
+            self._started.shutdown(cancel_futures=self._cancels)
 
 
 @dataclass(frozen=True)

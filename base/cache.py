@@ -17,13 +17,13 @@ import hashlib
 import hmac
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import listing, open_file
+from acked.base.plain import dataclass
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"
@@ -260,6 +260,8 @@ def _new_key(path: Path) -> bytes | None:
 
 def _write_temporary(folder: Path, content: bytes, use: Callable[[str], None]) -> None:
     """A file of this content that only we may read, handed on by its name, and removed if it still has that."""
+    import tempfile  # here, because what is only read does not wait for it
+
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:

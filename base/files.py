@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -109,6 +108,8 @@ def write_text(path: Path, text: str, what: str) -> None:
     """
     if path.is_dir():
         raise SystemFailure(f"cannot write the {what} to {path}: it is a folder; name a file in it")
+    import tempfile  # here, as in the cache
+
     temporary = None
     try:
         if _is_no_file(path):

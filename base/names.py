@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -44,6 +43,8 @@ def repeats(names: Iterable[str]) -> list[str]:
 
 def near(name: str, names: Iterable[str]) -> str:
     """` (did you mean …?)`, if something is close: what the name abbreviates, or what is spelled like it."""
+    import difflib  # here, because few commands have a name to correct
+
     known = list(names)
     close = [*_abbreviations(name, known)][:1] or difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from acked.base.plain import dataclass
 
 
 @dataclass(frozen=True)

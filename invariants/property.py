@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.plain import dataclass
 from acked.model.language.values import Bool
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -59,6 +58,8 @@ def csv_text(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     Numbers stay numbers, None is an empty cell, lists and mappings are JSON. A text that a spreadsheet would take for a
     formula begins with an apostrophe.
     """
+    import csv
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_csv_cell(name) for name in names])

@@ -21,8 +21,6 @@ from acked.checker.spec.spec import Spec, parse_spec
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import Tracings
-from acked.reports.tables import listing
-from acked.reports.tables.listing import guard_labels
 from acked.roll.questions.protocol import roll
 from tests.kept import KEYS, lend
 from tests.places import SPECS
@@ -58,7 +56,7 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _share_loops(source: Path, target: Path) -> None:
-    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o")):
+    for path in (*source.glob("*-loops.o"), *source.glob("*-quick.o"), *source.glob("*-first.o")):
         with suppress(FileExistsError):
             (target / path.name).hardlink_to(path)
 
@@ -72,8 +70,7 @@ def traced_once(common: Tracings) -> Iterator[None]:
     """Instances of shipped protocols take what others have traced, as in an audit, and as the gate's; of this thread's alone.
 
     So do those that are given tracings by a search, a command or a test, which would trace the same once more. They are
-    those that trace by themselves, which `tests/model/language/test_tracings.py` holds. Listings trace apart, each protocol
-    under dozens of constants, and are given the labels that another listing had. What ships is read once, too.
+    those that trace by themselves, which `tests/model/language/test_tracings.py` holds. What ships is read once, too.
     """
     instantiate, here = Protocol.instantiate, current_thread()
 
@@ -88,13 +85,7 @@ def traced_once(common: Tracings) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch, read_once():
         patch.setattr(Protocol, "instantiate", shared)
-        patch.setattr(listing, "guard_labels", _labels_once)
         yield
-
-
-@cache
-def _labels_once(protocol: Protocol) -> dict[str, list[str]]:
-    return guard_labels(protocol)
 
 
 @contextmanager

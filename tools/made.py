@@ -1,6 +1,6 @@
 """The parts of pages that are made from the project itself: the site has them whole, and git the short table of some.
 
-    python tools/made.py             writes the short tables, and what runs are told, anew
+    python tools/made.py             writes the short tables, labels of guards, and what runs are told, anew
 
 In a page, `<!-- made: NAME -->` begins a part and `<!-- end -->` ends it. What git keeps in between is for readers without
 the site: nothing, or a short table. `make docs` puts the whole part there, from specs, docstrings and measurements.
@@ -29,8 +29,10 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     PARTITION_LEMMAS,
     RETURN_LEMMAS,
 )
+from acked.model.catalogue import PROTOCOLS  # noqa: E402
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 from acked.reports.tables.findings import read_findings  # noqa: E402
+from acked.reports.tables.listing import LABELS, traced_labels  # noqa: E402
 from benchmarks import tlc  # noqa: E402
 from tests.mutants import kafka_mutants  # noqa: E402
 from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
@@ -158,5 +160,7 @@ if __name__ == "__main__":
     for place in pages():
         print(place.relative_to(ROOT), flush=True)
         write_text(place, kept(place.read_text("utf-8")), "page")
+    labels = {name: traced_labels(protocol) for name, protocol in PROTOCOLS.items()}
+    write_text(LABELS, json.dumps(labels, indent=1, ensure_ascii=False) + "\n", "labels of guards")
     print(f"{gallery.RUNS.relative_to(ROOT)}, for minutes", flush=True)
     write_text(gallery.RUNS, json.dumps(gallery.runs(gallery.with_runs()), indent=1) + "\n", "what runs are told")

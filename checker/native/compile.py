@@ -12,8 +12,8 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from enum import IntEnum, unique
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import takewhile
@@ -21,25 +21,35 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.cache import open_cache
+from acked.base.plain import dataclass
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
 from acked.checker.loops.slots import FIRE_GROUP, LANES
-from acked.checker.native import bits, instructions, kernel, programs, representatives, slices, translator, words
-from acked.checker.native.kernel import fire_ir, optimized_ir
 from acked.checker.native.linking import link
 from acked.checker.native.programs import actions_without, program_of
-from acked.checker.native.representatives import representatives_ir
 from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
+
+
+@unique
+class Haste(IntEnum):
+    """How the loops were compiled: optimized, in a quarter of the time, or in a third of that."""
+
+    NONE, SOME, MOST = range(3)
+
+
+_SUFFIXES = {Haste.NONE: "loops", Haste.SOME: "quick", Haste.MOST: "first"}
 MOST_INLINED = 60
 """Lines of LLVM IR of the longest function that quickly compiled loops have inlined."""
 CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
+_EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
+"""The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
@@ -53,8 +63,8 @@ class ObjectCode:
     """Of a kernel, its loops come last."""
     is_optimized: bool = False
     """Whether it is the optimized tier; see `compile_optimized`."""
-    has_quick_loops: bool = False
-    """Whether its loops are compiled in a quarter of the time, and a large search takes a fifth to a quarter longer."""
+    haste: Haste = Haste.NONE
+    """Of its loops. With some a large search takes a fifth to a quarter longer, with most two to three times as long."""
     program: bytes = b""
     """What decides guards and makes successors where no object does (`programs.py`)."""
 
@@ -150,10 +160,10 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    emission = (bits, instructions, kernel, programs, representatives, slices, translator, words)
-    modules = (*emission, orbits, renaming, symmetry, plan, loops, formulas, quotient, growth, table, slots, language)
-    sources = [Path(module.__file__ or "").read_bytes() for module in modules]
-    return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
+    modules = (orbits, renaming, symmetry, plan, loops, formulas, quotient, growth, table, slots, language)
+    here = [Path(__file__).with_name(f"{name}.py") for name in _EMISSION]
+    paths = [*here, *(Path(module.__file__ or "") for module in modules)]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*paths, Path(__file__)))).hexdigest()
 
 
 def kernel_key(plan: KernelPlan) -> str:
@@ -162,50 +172,67 @@ def kernel_key(plan: KernelPlan) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
+def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.SOME) -> ObjectCode:
     """The optimized code of the kernel if that is in the cache, else a program, which takes no compilation.
 
-    With the loops for a table without states of this kind, or for one with states: optimized ones if they are in the cache.
+    With the loops for a table without states of this kind, or for one with states: the best of the cache, if there are
+    none those that are compiled with the `most` haste.
     """
-    loops, is_quick = _choose_loops(plan.instance.schema.words, kind, may_be_quick=True)
+    loops, haste = _choose_loops(plan.instance.schema.words, kind, most)
     key = kernel_key(plan)
     optimized = _look_up(f"{key}-optimized.o")
     if optimized is None:
         program = compile_once(f"{key}.program", lambda: program_of(plan))
         if program:
-            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, is_quick, program)
+            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, haste, program)
         optimized = _optimized(plan, key)
-    return ObjectCode(processor(), (optimized, loops), True, is_quick)
+    return ObjectCode(processor(), (optimized, loops), True, haste)
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
     """Objects of what a program does not do. Representatives, which all questions about such states share, are one long basic
     block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
     if plan.is_symmetric:
+        from acked.checker.native.representatives import representatives_ir
+
         ir = representatives_ir(plan.instance)
         own = hashlib.sha256(f"{_compiler()} {processor()} {ir}".encode()).hexdigest()
         yield compile_once(f"{own}-representatives.o", lambda: _emit(ir, _CODEGEN_GOOD, None))
     if coded := actions_without(program, len(plan.instance.actions)):
+        from acked.checker.native.kernel import fire_ir
+
         yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
 
 
 def _optimized(plan: KernelPlan, key: str) -> bytes:
-    return compile_once(f"{key}-optimized.o", lambda: _emit(optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
+    return compile_once(f"{key}-optimized.o", lambda: _emit(_optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
 
 
-def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, may_be_quick: bool = False) -> ObjectCode:
+def _optimized_ir(plan: KernelPlan, *lanes: int) -> str:
+    from acked.checker.native.kernel import optimized_ir
+
+    return optimized_ir(plan, *lanes)
+
+
+def _translate(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
+    from acked.checker.native.translator import translate
+
+    return translate(functions, constants)
+
+
+def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.NONE) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too.
 
-    Its loops are optimized, too, or, if they may be quick, those that are at hand.
+    Its loops are as in `compile_kernel`.
     """
     kernel, words = _optimized(plan, kernel_key(plan)), plan.instance.schema.words
-    loops, is_quick = _choose_loops(words, kind, may_be_quick)
-    return ObjectCode(processor(), (kernel, loops), True, is_quick)
+    loops, haste = _choose_loops(words, kind, most)
+    return ObjectCode(processor(), (kernel, loops), True, haste)
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     """A kernel that has been compiled, with the loops for a table without states of this kind."""
-    return replace(code, objects=(*code.objects[:-1], _loops(words, kind)), has_quick_loops=False)
+    return replace(code, objects=(*code.objects[:-1], _choose_loops(words, kind, Haste.NONE)[0]), haste=Haste.NONE)
 
 
 def _lanes() -> int:
@@ -224,27 +251,27 @@ def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
     return {**literals(words, kind), **_processor_literals()}
 
 
-def _loops_name(words: int, kind: LineKind | None, suffix: str = "loops") -> str:
+def _loops_name(words: int, kind: LineKind | None, haste: Haste) -> str:
     parts = f"{_source_hash()} {_compiler()} {processor()} {_loops_constants(words, kind)}"
-    return f"{hashlib.sha256(parts.encode()).hexdigest()}-{suffix}.o"
+    return f"{hashlib.sha256(parts.encode()).hexdigest()}-{_SUFFIXES[haste]}.o"
 
 
-def _loops(words: int, kind: LineKind | None) -> bytes:
-    return compile_once(_loops_name(words, kind), lambda: _emit(_loops_ir(words, kind), _CODEGEN_GOOD, 2))
+def _choose_loops(words: int, kind: LineKind | None, most: Haste) -> tuple[bytes, Haste]:
+    """The best loops of the cache with no more haste than this; if there are none, those with it, which are compiled."""
+    for haste in range(most):
+        known = _look_up(_loops_name(words, kind, Haste(haste)))
+        if known is not None:
+            return known, Haste(haste)
+    return compile_once(_loops_name(words, kind, most), lambda: _emit_loops(_loops_ir(words, kind), most)), most
 
 
-def _choose_loops(words: int, kind: LineKind | None, may_be_quick: bool) -> tuple[bytes, bool]:
-    """The optimized loops, or, if they may be and no others are in the cache, quickly compiled ones; whether it is these."""
-    optimized = _look_up(_loops_name(words, kind)) if may_be_quick else _loops(words, kind)
-    if optimized is not None:
-        return optimized, False
-    return compile_once(_loops_name(words, kind, "quick"), lambda: _emit_quickly(_loops_ir(words, kind))), True
-
-
-def _emit_quickly(ir: str) -> bytes:
-    """Object code with no more passes than variables in registers and short functions inlined take."""
+def _emit_loops(ir: str, haste: Haste) -> bytes:
+    """Object code; in haste with no more passes than variables in registers and short functions inlined take."""
+    if haste is Haste.NONE:
+        return _emit(ir, _CODEGEN_GOOD, 2)
     llvm = _llvm()
-    module, machine = llvm.parse_assembly(ir), _target_machine(_CODEGEN_GOOD)
+    machine = _target_machine(_CODEGEN_GOOD if haste is Haste.SOME else _CODEGEN_FAST)
+    module = llvm.parse_assembly(ir)
     for function in module.functions:
         if not function.is_declaration and str(function).count("\n") <= MOST_INLINED:
             function.add_function_attribute("alwaysinline")
@@ -260,14 +287,14 @@ def _emit_quickly(ir: str) -> bytes:
 
 def _loops_ir(words: int, kind: LineKind | None) -> str:
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
-    translated = translator.translate(functions, _loops_constants(words, kind))
+    translated = _translate(functions, _loops_constants(words, kind))
     return "\n".join([translated, unpack_ir([WORD] * words, LANES, UNPACK_ANY)])
 
 
-def load_loops(words: int, kind: LineKind | None, may_be_quick: bool = False) -> Kernel:
-    """The loops alone, for a table of this kind: optimized ones, or those that are at hand."""
-    loops, is_quick = _choose_loops(words, kind, may_be_quick)
-    return Kernel(ObjectCode(processor(), (loops,), has_quick_loops=is_quick))
+def load_loops(words: int, kind: LineKind | None, most: Haste = Haste.NONE) -> Kernel:
+    """The loops alone, for a table of this kind, as in `compile_kernel`."""
+    loops, haste = _choose_loops(words, kind, most)
+    return Kernel(ObjectCode(processor(), (loops,), haste=haste))
 
 
 def _look_up(name: str) -> bytes | None:
@@ -280,6 +307,8 @@ def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
     stored = _look_up(name)
     if stored is not None:
         return stored
+    from concurrent.futures import ThreadPoolExecutor
+
     # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
     with ThreadPoolExecutor(1) as apart:
         made = apart.submit(make).result()
@@ -317,7 +346,7 @@ class Kernel:
 
     def __init__(self, code: ObjectCode) -> None:
         self.is_optimized = code.is_optimized
-        self.has_quick_loops = code.has_quick_loops
+        self.haste = code.haste
         self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
         self.program = code.program
         self._engine = _load(code.objects) if len(code.objects) > 1 else _load_alone(*code.objects)
@@ -337,16 +366,16 @@ class Kernel:
         return prototype(self.address(name))
 
 
-def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
+def load_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste = Haste.SOME) -> Kernel:
     """Compiles (or takes from the cache) and loads."""
-    return Kernel(compile_kernel(plan, kind))
+    return Kernel(compile_kernel(plan, kind, most))
 
 
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
     constants = {**constants, **_processor_literals()}
     name = f"{_functions_key(functions, constants)}-functions.o"
-    return compile_once(name, lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return compile_once(name, lambda: _emit(_translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 def _functions_key(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
@@ -367,8 +396,8 @@ def portable_code(plan: KernelPlan) -> PortableCode:
     """The optimized kernel of a plan as text; that of the loops is from the cache if it is there."""
     constants = literals(plan.instance.schema.words)
     name = f"{_functions_key(loops.FUNCTIONS, constants)}-loops.ll"
-    text = compile_once(name, lambda: translator.translate(loops.FUNCTIONS, constants).encode()).decode()
-    return PortableCode(((optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
+    text = compile_once(name, lambda: _translate(loops.FUNCTIONS, constants).encode()).decode()
+    return PortableCode(((_optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
 
 
 def compile_portable(code: PortableCode) -> ObjectCode:

@@ -11,8 +11,10 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from acked.base.plain import dataclass
 
 _ELF_X86_64 = b"\x7fELF\x02\x01"
 _MACHINE = 62

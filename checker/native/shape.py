@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.plain import dataclass
 from acked.checker.native.slices import used_bits
 from acked.checker.question.plan import KernelPlan
 

@@ -10,9 +10,12 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import NoReturn
 
+from acked.base.plain import dataclass
 from acked.checker.native import words
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
@@ -74,25 +77,37 @@ class _Function:
         return self.scope.prefix + name
 
 
+def _tree(function: Function) -> ast.FunctionDef:
+    """The syntax of a function; of one at the top of its module that of the module, of which many are translated."""
+    code, file = function.__code__, sys.modules[function.__module__].__file__
+    for tree in () if file is None else _module(file).body:
+        if isinstance(tree, ast.FunctionDef) and (tree.name, tree.lineno) == (code.co_name, code.co_firstlineno):
+            return tree
+    [alone] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(alone, ast.FunctionDef)
+    return alone
+
+
+@lru_cache(8)
+def _module(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_bytes())
+
+
 class _Translator:
     def __init__(self, functions: Sequence[Function], constants: Mapping[str, int]) -> None:
         self.constants = constants
         self.trees: dict[str, ast.FunctionDef] = {}
         self.globals: dict[str, Mapping[str, object]] = {}
         for function in functions:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-            assert isinstance(tree, ast.FunctionDef)
+            tree = _tree(function)
             self.trees[tree.name] = tree
             self.globals[tree.name] = vars(sys.modules[function.__module__])
-        self.generators = {
-            name for name, tree in self.trees.items() if any(isinstance(node, ast.Yield) for node in ast.walk(tree))
-        }
+        self.generators = {function.__name__ for function in functions if inspect.isgeneratorfunction(function)}
         self.f = _Function(_Scope("", {}))
 
-    # -- emission helpers -----------------------------------------------------------------------------------------
-
     def _fail(self, node: ast.AST, message: str) -> NoReturn:
-        raise LowLevelError(f"{self.f.scope.name}, line {getattr(node, 'lineno', '?')} of the function: {message}")
+        line = getattr(node, "lineno", 0) - self.trees[self.f.scope.name].lineno + 1
+        raise LowLevelError(f"{self.f.scope.name}, line {line} of the function: {message}")
 
     def _new(self, hint: str = "t") -> str:
         self.f.counter += 1
@@ -117,8 +132,6 @@ class _Translator:
 
     def _branch(self, condition: _Value, then: str, other: str) -> None:
         self._emit(f"br i1 {condition.text}, label %{then}, label %{other}")
-
-    # -- functions ------------------------------------------------------------------------------------------------
 
     def translate(self) -> str:
         bodies = [self._function(tree) for name, tree in self.trees.items() if name not in self.generators]

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from acked.base.bounds import Bounds, give_way
+from acked.base.bounds import Bounds, give_way, threads
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import compile_kernel, load_kernel
+from acked.checker.native.compile import Haste, compile_kernel, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
@@ -25,17 +24,17 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
-from acked.checker.search.delayed import DelayedSearch
 from acked.checker.search.tiers import Tiers
 from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
-from acked.checker.store.recorder import Recorder, load_levels
-from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, refusing_overflow, shortest_run
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # What a run directory needs is imported where there is one.
+    from acked.checker.search.delayed import DelayedSearch
     from acked.checker.search.state_graph import GraphViolation
+    from acked.checker.store.recorder import Recorder
+    from acked.checker.store.run_directory import RunDirectory
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
@@ -93,8 +92,9 @@ class LocalSearch:
         try:
             self._set_up()
             with (
-                ThreadPoolExecutor(self.bounds.workers) as self._pool,
-                _compiling() as self._compiler,
+                threads(self.bounds.workers) as self._pool,
+                # What has not been begun to be compiled when the search ends is left to a longer one.
+                threads(1, give_way, cancels=True) as self._compiler,
                 refusing_overflow(self.question, self._source),
             ):
                 begins = self._begin()
@@ -153,6 +153,7 @@ class LocalSearch:
         if isinstance(self.question, TextQuestion):
             self.question.remember()
         if self._stored is not None:
+            from acked.checker.store.recorder import Recorder
             self._recorder = Recorder(self._stored, shape, workers, packs=not self.bounds.beyond_memory)
 
     @contextmanager
@@ -160,10 +161,8 @@ class LocalSearch:
         try:
             yield
         except (OSError, ValueError, OverflowError) as error:
-            raise SystemFailure(
-                f"cannot reserve address space for {self.bounds.workers} workers and {self.bounds.memory} bytes of states "
-                f"({error}); use fewer --workers or less --memory"
-            ) from None
+            raise SystemFailure(f"cannot reserve address space for {self.bounds.workers} workers and {self.bounds.memory} "
+                                f"bytes of states ({error}); use fewer --workers or less --memory") from None  # fmt: skip
 
     def _reserve(self, shape: Shape) -> None:
         """Takes a table with states, unless what is stored would not fit into it."""
@@ -178,7 +177,7 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        self._kernel = load_kernel(plan)
+        self._kernel = load_kernel(plan, most=Haste.MOST)
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()
@@ -193,6 +192,7 @@ class LocalSearch:
         """
         stored = self._stored
         if stored is not None and stored.commits:
+            from acked.checker.store.recorder import load_levels
             assert self._recorder is not None
             self.observer.phase("reading the completed levels")
             for report in stored.reports:
@@ -242,6 +242,7 @@ class LocalSearch:
 
     def _search_beyond(self) -> None:
         """Goes on from the last level that is stored, see `DelayedSearch`."""
+        from acked.checker.search.delayed import DelayedSearch
         assert self._stored is not None
         assert self._recorder is not None
         self._recorder.wait()
@@ -251,10 +252,9 @@ class LocalSearch:
         plan, memory = self.question.plan, self.bounds.memory
         if self._kind is not None:
             self._kernel, self._kind, self._tiers = load_kernel(plan), None, Tiers(plan)
+        codecs = self._recorder.codecs
         with self._refusing_too_much():
-            self._delayed = DelayedSearch(
-                shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell
-            )
+            self._delayed = DelayedSearch(shape_of(plan), self._kernel, self._stored, codecs, self._pool, memory, self._tell)
         self.shards = [*self._delayed.shards]
         while True:
             report, files = self._delayed.expand()
@@ -420,16 +420,6 @@ class LocalSearch:
 
         found = self._each(find)
         return min(edge for edge in found if edge is not None)
-
-
-@contextmanager
-def _compiling() -> Iterator[Executor]:
-    """What compiles beside a search; what it has not begun when that ends is left to a longer one."""
-    compiler = ThreadPoolExecutor(1, initializer=give_way)
-    try:
-        yield compiler
-    finally:
-        compiler.shutdown(cancel_futures=True)
 
 
 def search(

@@ -7,13 +7,16 @@ two levels of the first that is long enough, because a search that goes on besid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING
 
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
+from acked.checker.native.compile import Haste, Kernel, ObjectCode, compile_optimized
 from acked.checker.question.known import KnownPlan
 from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.shard import Shard
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 TIER_UP_RATIO = 80
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
@@ -23,6 +26,9 @@ ONCE = 3
 """How many times as many, of a question that was not asked before: better code saves a fifth to a half of a search, so by
 then it has lost what the compilation takes. One that is asked again is worth more, since the code is kept."""
 
+FIRST_UNTIL = 1 << 16
+"""States that a search generates with the loops that are compiled first of all: with others each takes a twentieth to a
+seventh of a microsecond less, and those take a sixth of a second to compile. One that is asked again loses that again."""
 QUICK_UNTIL = 1 << 24
 """States that a search, if it was asked before, generates before it waits for loops that are optimized, which it does not if
 another one had them compiled: what runs longer takes a fifth longer with those that it began with."""
@@ -41,15 +47,16 @@ class Tiers:
         self, kernel: Kernel, shards: Sequence[Shard], generated: int, compiler: Executor, kind: LineKind | None
     ) -> Kernel:
         """Between two levels: compiles what a search is long enough for, and switches to what is there; the kernel then."""
-        if shards[0].has_quick_loops and generated > QUICK_UNTIL * self._times:
-            loops = shards[0].optimized_loops()
+        until = {Haste.MOST: FIRST_UNTIL, Haste.SOME: QUICK_UNTIL}.get(shards[0].haste)
+        if until is not None and generated > until * self._times:
+            loops = shards[0].better_loops()
             for shard in shards:
                 shard.use_loops(loops)
         if kernel.is_optimized:
             return kernel
         if self.optimized is None:
             if generated > TIER_UP_RATIO * kernel.size * self._times:
-                self.optimized = compiler.submit(compile_optimized, self._plan, kind, may_be_quick=True)
+                self.optimized = compiler.submit(compile_optimized, self._plan, kind, most=Haste.SOME)
         elif self.optimized.done():
             kernel = Kernel(self.optimized.result())
             for shard in shards:

@@ -16,7 +16,7 @@ from acked.checker.loops import slots
 from acked.checker.loops.lines import KINDS, LineKind, Lines, first_lines, lines_for
 from acked.checker.loops.quotient import LINE
 from acked.checker.loops.table import PAD
-from acked.checker.native.compile import Kernel, load_loops
+from acked.checker.native.compile import Haste, Kernel, load_loops
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
 from acked.checker.shards.shard import PAGE, Memory, Shard, address, give_back, numbers, reserve
@@ -55,7 +55,7 @@ class CompactMemory(Memory):
         self.shape, self.memory = shape, memory
         self._layouts = [lines]
         self._lock = threading.Lock()
-        self._loops: dict[tuple[LineKind, bool], Kernel] = {}
+        self._loops: dict[tuple[LineKind, Haste], Kernel] = {}
         self.level_begins, self.level_ends = [0] * workers, [0] * workers
         most = min(memory // LINE_BYTES, MOST_LINES)
         super().__init__(shape.words, workers, most * MOST_SLOTS, most * MOST_SLOTS)
@@ -113,12 +113,12 @@ class CompactMemory(Memory):
             found = self.limit(lines)
         return found
 
-    def loops(self, kind: LineKind, may_be_quick: bool) -> Kernel:
-        """The loops for tables of a kind: those that are at hand, or optimized ones."""
+    def loops(self, kind: LineKind, most: Haste) -> Kernel:
+        """The loops for tables of a kind, with no more haste than this."""
         with self._lock:
-            wanted = kind, may_be_quick
+            wanted = kind, most
             if wanted not in self._loops:
-                self._loops[wanted] = load_loops(self.words, kind, may_be_quick)
+                self._loops[wanted] = load_loops(self.words, kind, most)
             return self._loops[wanted]
 
 
@@ -152,9 +152,9 @@ class CompactShard(Shard):
         self._count_levels = loops.function("count_levels", 2)
         self._collect = loops.function("collect", 6)
 
-    def optimized_loops(self) -> Kernel:
+    def better_loops(self) -> Kernel:
         """See `Shard`."""
-        return self._memory.loops(self._lines.kind, may_be_quick=False)
+        return self._memory.loops(self._lines.kind, Haste.NONE)
 
     def set_limit(self) -> None:
         """Says how many states fit into the table before it must grow; anew on every level."""
@@ -211,7 +211,7 @@ class CompactShard(Shard):
         if not self._grow(address(self.context)):
             return
         if lines.kind != self._lines.kind:
-            self._bind(self._memory.loops(lines.kind, self.has_quick_loops))
+            self._bind(self._memory.loops(lines.kind, self.haste))
         self._generation += 1
         self._adopt(lines)
 

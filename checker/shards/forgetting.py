@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from math import exp, log
+from typing import TYPE_CHECKING
 
 from acked.base.bounds import address_space_limit
+from acked.base.plain import dataclass
 from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
 from acked.checker.shards.compact import FORGET_FROM, CompactShard, Each, Range, compact_lines, without_states
 from acked.checker.shards.shard import Shard
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 SPAN = 2
 """How many levels apart those are by which it is told how levels grow."""

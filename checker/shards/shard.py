@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from acked.base.errors import SystemFailure
 from acked.checker.loops import quotient, slots, table
 from acked.checker.loops.slots import FIRE_GROUP, LANES
-from acked.checker.native.compile import UNPACK_ANY, Kernel, load_loops
+from acked.checker.native.compile import UNPACK_ANY, Haste, Kernel, load_loops
 from acked.checker.native.programs import actions_without, words_of
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
@@ -357,17 +357,19 @@ class Shard:
             self._fires[k] = kernel.address(f"fire_{k}")
 
     @property
-    def has_quick_loops(self) -> bool:
-        """Whether there is faster code of its loops."""
-        return self._loops.has_quick_loops
+    def haste(self) -> Haste:
+        """How its loops were compiled: with any there is faster code."""
+        return self._loops.haste
 
-    def optimized_loops(self) -> Kernel:
+    def better_loops(self) -> Kernel:
         """That code."""
-        return load_loops(self.words, None)
+        return load_loops(self.words, None, Haste(self.haste - 1))
 
     def use_loops(self, loops: Kernel) -> None:
         """Works on its table with other code of the same loops from now on; only while no shard is at work."""
         self._bind(loops)
+        if self._kernel.program:
+            self.context[slots.UNPACK] = loops.address(UNPACK_ANY)
 
     def report(self, states: int, next_states: int, is_expanded: bool = True) -> LevelReport:
         """What it found on the level at hand, of which it expanded so many states; so many of the next level are its own."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acked.base.plain import dataclass
 from acked.checker.spec.reader import Reader
 
 

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel
@@ -19,8 +20,10 @@ from acked.checker.question.overflow import overflow_of, overflowing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.shards.shard import address, scratch
-from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
 from acked.model.formulas.evaluate import Evaluator
+
+if TYPE_CHECKING:
+    from acked.checker.store.level_file import LevelFile, StateCodec
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
@@ -100,6 +103,8 @@ class Walker:
     """Looks for sources in level files; not for two threads at once."""
 
     def __init__(self, shape: Shape, kernel: Kernel, codec: StateCodec) -> None:
+        from acked.checker.store.level_file import BLOCK_STATES
+
         self.codec = codec
         self._shard = scratch(shape, kernel, BLOCK_STATES)
 

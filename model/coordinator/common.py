@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.plain import dataclass
 from acked.model.coordinator.settings import (
     brokers,
     delays_markers,

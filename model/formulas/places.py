@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from pathlib import Path as FilePath
 from types import FrameType, TracebackType
 
@@ -40,6 +39,8 @@ class located:  # noqa: N801
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if not isinstance(error, Exception):
             return
+        import traceback
+
         frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
         authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
         told = error.place if isinstance(error, ModelError) else None

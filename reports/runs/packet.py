@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acked.base.plain import dataclass
 from acked.reports import palette
 from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
 from acked.reports.pictures.picture import (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -92,10 +90,14 @@ def _run_directory(question: Question, options: EngineOptions, keeps: Path | Non
             yield stored
         finally:
             if stored.is_temporary:
+                import shutil
+
                 shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _temporary_folder() -> Path:
+    import tempfile
+
     try:
         return Path(tempfile.mkdtemp(prefix="acked-run-"))
     except OSError as error:

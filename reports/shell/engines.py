@@ -5,17 +5,15 @@ What an engine supports stands with the engine (`Capabilities`); `answering.py` 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
 from acked.base.names import repeats
+from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from acked.checker.question.engine import Engine
@@ -123,6 +121,9 @@ ENGINE_CHOICES = (AUTO, *ENGINES)
 @contextmanager
 def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterator[SparkDriver]:
     """A Spark driver whose log is in a folder, or in the cache, where it stays only if something went wrong."""
+    import shutil
+    import tempfile
+
     from acked.checker.spark.session import SparkDriver
 
     if folder is not None:

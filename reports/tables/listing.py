@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, combinations, product
+from pathlib import Path
 
 from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
+from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action
 from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import Protocol
 from acked.model.language.tracings import Tracings
 from acked.reports.console import Console, put, put_paragraph
+
+LABELS = Path(__file__).with_name("guard_labels.json")
+"""By protocol and action: labels of guards, for which each protocol is traced under dozens of constants (`tools/made.py`)."""
 
 _SMALL = 2
 """The value, where the range allows it, under which a protocol is instantiated to learn its guards' labels."""
@@ -106,7 +112,20 @@ def expected_of(spec: Spec) -> str:
 
 
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
-    """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
+    """The labels of every action's guard clauses, by action name; those of shipped protocols are kept."""
+    if PROTOCOLS.get(protocol.name) is not protocol:
+        return traced_labels(protocol)
+    return _kept()[protocol.name]
+
+
+@cache
+def _kept() -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = json.loads(LABELS.read_text("utf-8"))
+    return found
+
+
+def traced_labels(protocol: Protocol) -> dict[str, list[str]]:
+    """The labels by tracing a protocol under small constants; an action that these rule out has none."""
     labels: dict[str, list[str]] = {}
     tracings = Tracings()
     taken = []

@@ -17,11 +17,12 @@ from acked.checker.loops import delayed as native_delayed
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
-from acked.checker.search import delayed, local
+from acked.checker.search import delayed
 from acked.checker.search.delayed import DelayedSearch
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards import candidates
 from acked.checker.shards.shard import Visited, reserve
+from acked.checker.store import recorder
 from acked.checker.store.level_file import DamagedFile
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters, every_step
@@ -65,7 +66,7 @@ def least_memory(workers: int) -> int:
 @pytest.fixture
 def _never_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is stored has no room in memory, however little it is."""
-    monkeypatch.setattr(local, "load_levels", lambda *_: None)
+    monkeypatch.setattr(recorder, "load_levels", lambda *_: None)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -148,7 +149,7 @@ def test_a_level_whose_candidates_have_no_room_together_is_settled_in_parts(
     monkeypatch.setattr(delayed, "LEAST_CALL", 100)
     monkeypatch.setattr(delayed, "CALLS", 1 << 40)
     monkeypatch.setattr(candidates, "LOG_BYTES", 300)
-    monkeypatch.setattr(local, "load_levels", lambda *_: None)
+    monkeypatch.setattr(recorder, "load_levels", lambda *_: None)
     on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=3)
     assert answer(on_disk(tmp_path / "run", wide(), 200_000 * workers, workers)) == in_memory(wide())
     assert max(settled.count(level) for level in set(settled)) >= 3
@@ -222,7 +223,7 @@ def test_a_level_that_is_not_read_again_changes_the_answer(
         return ask(counters(SIDES, TOP, falls=True), always("Any", lambda s: s.n0 >= 0))
 
     path = tmp_path / "run"
-    monkeypatch.setattr(local, "load_levels", lambda *_: None)
+    monkeypatch.setattr(recorder, "load_levels", lambda *_: None)
     on_disk(path, around(), ENOUGH, max_depth=1)
     expected = in_memory(around())
     assert answer(on_disk(path, around(), ENOUGH)) == expected

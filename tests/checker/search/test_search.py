@@ -12,7 +12,7 @@ from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops import slots, table
-from acked.checker.native.compile import load_kernel
+from acked.checker.native.compile import Haste, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -394,7 +394,7 @@ def test_loops_without_states_are_changed_between_levels(workers: int, monkeypat
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
     monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, *__: not isinstance(shards[0], CompactShard))
     monkeypatch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
-    monkeypatch.setattr(Shard, "has_quick_loops", True)
+    monkeypatch.setattr(Shard, "haste", Haste.SOME)
     bound: list[type[Shard]] = []
     use = Shard.use_loops
     monkeypatch.setattr(Shard, "use_loops", lambda shard, loops: (bound.append(type(shard)), use(shard, loops))[1])
@@ -409,16 +409,17 @@ def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_l
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     for question in (grid(5, 6), load_spec(CHECKOUT / "specs" / "truncate-to-hw.toml").question()):
-        assert load_kernel(question.plan).has_quick_loops
         first = answer(search(question, Bounds(workers, MEMORY)))
-        assert load_kernel(question.plan).has_quick_loops, "so small a search leaves it to others"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
+        assert load_kernel(question.plan, most=Haste.MOST).haste is Haste.MOST, "so small a search leaves it to others"
+        for until, haste in (("FIRST_UNTIL", Haste.SOME), ("QUICK_UNTIL", Haste.NONE)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(f"acked.checker.search.tiers.{until}", 0)
+                assert answer(search(question, Bounds(workers, MEMORY))) == first
+            assert load_kernel(question.plan, most=Haste.MOST).haste is haste
             assert answer(search(question, Bounds(workers, MEMORY))) == first
-        assert not load_kernel(question.plan).has_quick_loops
-        assert answer(search(question, Bounds(workers, MEMORY))) == first
-        for path in tmp_path.glob("*-loops.o"):
-            path.unlink()
+        for suffix in ("loops", "quick", "first"):
+            for path in tmp_path.glob(f"*-{suffix}.o"):
+                path.unlink()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -54,10 +54,11 @@ def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, wi
 
 
 @pytest.mark.slow
-def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
+def test_every_action_of_every_shipped_protocol_has_its_guards_listed_which_are_those_that_it_has_now() -> None:
     for protocol in PROTOCOLS.values():
         labels = listing.guard_labels(protocol)
         assert [item.name for item in protocol.actions if not labels.get(item.name)] == []
+        assert labels == listing.traced_labels(protocol), "run tools/made.py"
 
 
 @pytest.mark.sampled(4)
