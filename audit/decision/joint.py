@@ -7,7 +7,8 @@
 - Duplicates and writes of an idempotent producer: both have one record, and writes are asked about with the larger log.
 
 A shared search ends once all its properties are violated, and has the states of both for its bound. What a proof for all
-constants decides is not searched where answers that ship count, else a proof decides where a search meets its bound.
+constants decides is not searched where answers that ship count, else a proof decides where a search meets its bound; that of
+an answer which is asked for besides is then a tenth.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from functools import cache
 from typing import TypeVar
 
 from acked.audit.decision.faults import Faults, read_faults
-from acked.audit.decision.questions import QUESTIONS, AuditQuestion, without_effect
+from acked.audit.decision.questions import MAX_STATES_BESIDES, QUESTIONS, AuditQuestion, without_effect
 from acked.base.files import PACKAGE
 from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
@@ -45,6 +46,9 @@ _JOINED: tuple[tuple[AuditQuestion, AuditQuestion, str], ...] = (
     (AuditQuestion.WRITES, AuditQuestion.DUPLICATES, settings.log_size.name),
 )
 """The first is decided by the search of the second, which differs from its own in the constant named, where it has more."""
+
+_PART = 10
+"""What part of its bound a search has whose answers decide nothing, and are a no by a proof wherever it ends."""
 
 _LEAST = {settings.consumer.name: settings.NO_CONSUMER, settings.log_size.name: 1}
 """What the first has there."""
@@ -78,9 +82,16 @@ class Searches:
             if self.cache is not None and self.cache.ships and is_proved(task) and self.cache.get(shared[task]) is None:
                 self._known[task] = Decided(task, _PROVED)
         left = [task for task in wanted if task not in self._known]
-        open_ = self._search(left, join(left))
+        open_ = self._search(left, self._within(join(left)))
         # Its own bound allows more than the shared search had for it.
         self._search(open_, {task: task for task in open_})
+
+    def _within(self, searches: Mapping[Task, Task]) -> Mapping[Task, Task]:
+        """For each task its search, within fewer states where proofs decide all of it and it was only asked for besides."""
+        whole = {search for task, search in searches.items() if task.max_states != MAX_STATES_BESIDES or not is_proved(task)}
+        if self.cache is not None:
+            whole |= {search for search in {*searches.values()} - whole if self.cache.get(search) is not None}
+        return {task: search if search in whole else _part(search) for task, search in searches.items()}
 
     def __getitem__(self, task: Task) -> Decided:
         return self._known[task]
@@ -157,6 +168,10 @@ def _both(smaller: Task, larger: Task) -> Task:
         until_decided=True,
         max_states=2 * min(bounds) if bounds else None,
     )
+
+
+def _part(search: Task) -> Task:
+    return replace(search, max_states=None if search.max_states is None else search.max_states // _PART)
 
 
 def _weight(task: Task) -> int:

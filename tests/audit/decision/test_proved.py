@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.joint import Searches, is_by_proof, is_proved, with_proof
-from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
+from acked.audit.decision.questions import (
+    MAX_STATES,
+    MAX_STATES_BESIDES,
+    QUESTIONS,
+    Assumptions,
+    AuditQuestion,
+    task_of,
+)
 from acked.audit.decision.settings import configure
 from acked.audit.reports.view import DecidedBy
+from acked.base.processes import Done
 from acked.base.release import release
+from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import answer_all
-from acked.checker.batch.outcome import Task
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.question.result import StopReason, Verdict
 from acked.cluster.vocabulary.entry import SettingEntry
+from acked.invariants.property import Kind
 from tests.audit.decision.kept import KEPT
 from tests.audit.reading import gather
 from tools.proofs import PROVED, proved
@@ -103,6 +115,74 @@ def test_what_is_proved_is_not_searched_where_answers_that_ship_count() -> None:
     searches.decide(tasks)
     found = [searches[task].outcome for task in tasks]
     assert [(one.verdict, is_by_proof(one), one.distinct_states) for one in found if one] == [(Verdict.HOLDS, True, 0)] * 3
+
+
+class Short:
+    """Searches nothing: every search meets its bound, unless it has more states than there are."""
+
+    def __init__(self, there_are: int) -> None:
+        self.there_are, self.asked = there_are, list[Task]()
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        for at, task in enumerate(tasks):
+            self.asked.append(task)
+            is_whole = (task.max_states or 0) > self.there_are
+            stopped = StopReason.COMPLETE if is_whole else StopReason.MAX_STATES
+            verdict = Verdict.HOLDS if is_whole else Verdict.INCOMPLETE
+            yield Done(at, Outcome(verdict, stopped, 1, 1, 1, {}, (), {}, 0.0, "it"))
+
+
+def besides(question: AuditQuestion, faults: str, **other: str) -> Task:
+    return replace(asked(question, faults, **other), max_states=MAX_STATES_BESIDES)
+
+
+def test_what_is_proved_and_asked_for_besides_is_searched_within_a_tenth_of_its_bound() -> None:
+    proved_ones = [besides(question, "none,zombies") for question in (LOSS, ORDER, READS)]
+    decisive, open_ = asked(LOSS, "clean"), besides(ORDER, "lossy")
+    # Reads are proved, and what shares their search decides.
+    shared = [replace(asked(LOSS, "one-machine"), max_states=MAX_STATES), besides(READS, "one-machine")]
+    for there_are, by in ((100_000, DecidedBy.SEARCH), (10**9, DecidedBy.PROOF)):
+        runner = Short(there_are)
+        searches = Searches(runner)
+        searches.decide([*proved_ones, decisive, open_, *shared])
+        bounds = {(task.asked.properties, task.max_states) for task in runner.asked}
+        assert bounds == {
+            (("AckedRecordsSurvive", "ReadsStay"), MAX_STATES_BESIDES // 5), (("NoReordering",), MAX_STATES_BESIDES // 10),
+            (("AckedRecordsSurvive", "ReadsStay"), 2 * MAX_STATES_BESIDES), (("NoReordering",), MAX_STATES_BESIDES),
+            (("AckedRecordsSurvive",), MAX_STATES),
+        }  # fmt: skip
+        found = [searches[task].outcome for task in proved_ones]
+        assert [(one.verdict, DecidedBy.of(one)) for one in found if one] == [(Verdict.HOLDS, by)] * 3
+        left = searches[open_].outcome
+        assert left is not None
+        assert (left.verdict is Verdict.HOLDS) == (by is DecidedBy.SEARCH)
+
+
+def test_a_violation_counts_even_if_a_proof_says_that_there_is_none() -> None:
+    task = besides(ORDER, "none,zombies")
+
+    class Violated:
+        def run(self, tasks: Sequence[Task]) -> Iterator[Done]:
+            found = FoundViolation("NoReordering", Kind.STATE, ((0,),), ())
+            yield Done(0, Outcome(Verdict.VIOLATED, StopReason.VIOLATION, 1, 1, 1, {}, (found,), {}, 0.0, "it"))
+
+    searches = Searches(Violated())
+    searches.decide([task])
+    outcome = searches[task].outcome
+    assert outcome is not None
+    assert (outcome.verdict, len(outcome.violations)) == (Verdict.VIOLATED, 1)
+
+
+def test_an_answer_within_the_whole_bound_that_was_found_before_is_read(tmp_path: Path) -> None:
+    task, cache, runner = besides(ORDER, "none,zombies"), ResultCache(tmp_path, "0"), Short(MAX_STATES_BESIDES // 2)
+    list(answer_all([task], runner, cache))
+    assert [one.max_states for one in runner.asked] == [MAX_STATES_BESIDES]
+    searches = Searches(runner, cache)
+    searches.decide([task])
+    assert len(runner.asked) == 1
+    found = searches[task].outcome
+    assert found is not None
+    assert DecidedBy.of(found) is DecidedBy.SEARCH
 
 
 @pytest.mark.slow
