@@ -5,7 +5,7 @@ Wall and processor seconds of whole commands, medians; beside another checkout's
 With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too. With --gate the
 gate of a folder, with nothing in the cache, then with what was compiled.
 
-    python benchmarks/start.py [--runs N] [--audits] [--long] [--gate FOLDER] [--other ../before]
+    python benchmarks/start.py [--runs N] [--only TEXT] [--audits] [--long] [--gate FOLDER] [--other ../before]
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ COMPLETING = {"_ACKED_COMPLETE": "bash_complete"}
 
 COMMANDS: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
     ("acked --help", ("--help",), {}),
+    ("acked --version", ("--version",), {}),
     ("acked <TAB>", (), {**COMPLETING, "COMP_WORDS": "acked ", "COMP_CWORD": "1"}),
     ("acked check kip<TAB>", (), {**COMPLETING, "COMP_WORDS": "acked check kip", "COMP_CWORD": "2"}),
     ("acked list", ("list",), {}),
@@ -34,6 +35,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
     ("acked check kip320, smallest", ("check", "kip320", *SMALL), {}),
     ("acked check delivery", ("check", "delivery"), {}),
     ("acked check truncate-to-hw", ("check", "truncate-to-hw"), {}),
+    ("acked check kafka13727-bug", ("check", "kafka13727-bug"), {}),
     ("acked check transactions", ("check", "transactions"), {}),
     ("acked check partition", ("check", "partition"), {}),
 )
@@ -67,6 +69,7 @@ def main() -> None:
     """Runs and prints everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only commands with this in their names")
     parser.add_argument("--audits", action="store_true", help="time audits")
     parser.add_argument("--long", action="store_true", help="time a search for 200 topics, too")
     parser.add_argument("--gate", type=Path, metavar="FOLDER", help="time the gate of a folder")
@@ -82,7 +85,7 @@ def main() -> None:
         return
     for is_first in (False, True):
         print("\nwith nothing in the cache" if is_first else "\nas it was asked before")
-        for name, arguments, environment in COMMANDS:
+        for name, arguments, environment in (command for command in COMMANDS if options.only in command[0]):
             runs: list[list[tuple[float, float]]] = [[] for _ in programs]
             caches = [tempfile.mkdtemp() for _ in programs]
             for at in range(options.runs + 1):

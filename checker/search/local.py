@@ -24,7 +24,7 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
-from acked.checker.search.tiers import Tiers
+from acked.checker.search.tiers import FEW_BITS, Tiers
 from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
@@ -177,7 +177,7 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        self._kernel = load_kernel(plan, most=Haste.MOST)
+        self._kernel = load_kernel(plan, most=Haste.MOST if plan.instance.schema.bits <= FEW_BITS else Haste.SOME)
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()

@@ -26,6 +26,8 @@ ONCE = 3
 """How many times as many, of a question that was not asked before: better code saves a fifth to a half of a search, so by
 then it has lost what the compilation takes. One that is asked again is worth more, since the code is kept."""
 
+FEW_BITS = 16
+"""A search whose states have no more is over soon: it begins with the loops that are compiled first of all."""
 FIRST_UNTIL = 1 << 16
 """States that a search generates with the loops that are compiled first of all: with others each takes a twentieth to a
 seventh of a microsecond less, and those take a sixth of a second to compile. One that is asked again loses that again."""
