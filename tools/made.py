@@ -1,6 +1,7 @@
 """The parts of pages that are made from the project itself: the site has them whole, and git the short table of some.
 
     python tools/made.py             writes the short tables, labels of guards, and what runs are told, anew
+    python tools/made.py docs/audit.md   writes the short tables of this page alone, in seconds
 
 In a page, `<!-- made: NAME -->` begins a part and `<!-- end -->` ends it. What git keeps in between is for readers without
 the site: nothing, or a short table. `make docs` puts the whole part there, from specs, docstrings and measurements.
@@ -157,9 +158,14 @@ def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
 
 
 if __name__ == "__main__":
-    for place in pages():
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    if strange := [str(place) for place in named if place not in pages()]:
+        sys.exit(f"no part of {', '.join(strange)} is made; name pages with <!-- made: NAME -->, or none for all")
+    for place in named or pages():
         print(place.relative_to(ROOT), flush=True)
         write_text(place, kept(place.read_text("utf-8")), "page")
+    if named:
+        sys.exit()
     labels = {name: traced_labels(protocol) for name, protocol in PROTOCOLS.items()}
     write_text(LABELS, json.dumps(labels, indent=1, ensure_ascii=False) + "\n", "labels of guards")
     print(f"{gallery.RUNS.relative_to(ROOT)}, for minutes", flush=True)

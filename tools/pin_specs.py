@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.bounds import Bounds, default_workers  # noqa: E402
+from acked.base.errors import AckedError  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.checker.batch.outcome import Outcome  # noqa: E402
 from acked.checker.gate.update import updated_text  # noqa: E402
@@ -56,6 +57,9 @@ def pin(path: Path) -> bool:
 
 if __name__ == "__main__":
     places = [Path(name) for name in sys.argv[1:]]
-    paths = [path for place in places for path in (specs_under(place) if place.is_dir() else specs_in(place))]
-    met = [pin(path) for path in paths]
+    try:
+        paths = [path for place in places for path in (specs_under(place) if place.is_dir() else specs_in(place))]
+        met = [pin(path) for path in paths]
+    except AckedError as error:
+        sys.exit(str(error))
     sys.exit(0 if all(met) else 1)

@@ -15,11 +15,10 @@ from tools.made import PART, PARTS, kept, pages, whole
 from tools.parts import gallery
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_git_keeps_the_short_tables_that_are_made_now(page: Path) -> None:
     text = page.read_text("utf-8")
-    assert kept(text) == text, "run tools/made.py"
+    assert kept(text) == text, f"run python tools/made.py {page.relative_to(CHECKOUT)}"
 
 
 def test_every_part_has_its_place_once() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from acked.api import load_spec
@@ -10,6 +13,7 @@ from acked.checker.batch.outcome import Outcome
 from acked.checker.gate.update import updated_text
 from acked.checker.search.local import search
 from acked.checker.spec.variants import file_and_variant
+from tests.places import CHECKOUT
 from tools.pin_specs import PINS
 
 
@@ -42,3 +46,16 @@ def test_a_pin_is_corrected_where_it_stands(name: str, changes: list[tuple[str, 
 def test_missing_pins_are_added_to_the_variant_that_was_measured() -> None:
     before, after = updated("kip841-bug", ("trace_length = 6\ndistinct_states = 322\n", ""), adds=PINS)
     assert after == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tool", "name", "message"), [
+    ("pin_specs.py", "none.toml", "none.toml"),
+    ("made.py", "docs/none.md", "none.md is made; name pages with"),
+])  # fmt: skip
+def test_a_tool_that_is_given_another_file_says_so_in_a_sentence(tool: str, name: str, message: str) -> None:
+    command = [sys.executable, f"tools/{tool}", name]
+    ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

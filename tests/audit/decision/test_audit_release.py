@@ -6,6 +6,7 @@ Evidence for release and control plane, contexts, answers that differ between th
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -247,3 +248,11 @@ def test_a_search_that_is_not_finished_elsewhere_leaves_the_whole_undecided() ->
     assert replace(answer, elsewhere=(answer, lost)).worst is AuditVerdict.UNDECIDED
     both = replace(audit, answers=(replace(answer, elsewhere=(answer, lost)),))
     assert both.worst((AuditQuestion.LOSS,)) is AuditVerdict.UNDECIDED
+
+
+def test_a_rule_that_matters_only_with_a_circumstance_is_in_the_table_of_the_audit() -> None:
+    circumstances = {item.name for item in settings.CIRCUMSTANCES}
+    needs = {rule.name: {switch.name for switch in switches} for rule, switches in NEEDS.items()}
+    for rule in settings.RULES:
+        said = {name for name in re.findall(r"only with (\w+)", rule.doc) if name in circumstances}
+        assert said <= needs.get(rule.name, set()), f"{rule.name}: name {said} in NEEDS of audit/decision/questions.py"
