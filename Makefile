@@ -4,9 +4,9 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
-# Two more than there are cores: tests of Spark, of a browser and of processes that are killed wait most of their time.
+# One more than there are cores: tests of Spark, of a browser and of processes that are killed wait most of their time.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-PROCESSES ?= $(shell echo $$(($(CORES) + 2)))
+PROCESSES ?= $(shell echo $$(($(CORES) + 1)))
 
 # 36 of 538 specs have seven tenths of all states: a promise is asked of other constants, too, or of the row's other variants.
 # Of three rows the smallest that is as it should be, or the bug, has more; the first of them is the latest of three others, too.

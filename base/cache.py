@@ -18,12 +18,11 @@ import hmac
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import listing, open_file
-from acked.base.plain import dataclass
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"

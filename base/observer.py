@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from acked.base.plain import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
@@ -31,7 +32,6 @@ from typing import IO, Any, NamedTuple, Self
 from acked.base.bounds import default_memory, default_workers
 from acked.base.files import PACKAGE
 from acked.base.optional import optional_packages
-from acked.base.plain import dataclass
 
 MIN_MEMORY = 1 << 30
 """Bytes that a process may use even where less is free now, unless the user says otherwise."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.model.language.values import Bool
 
 

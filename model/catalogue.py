@@ -6,9 +6,9 @@ Floor 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 
-from acked.base.plain import dataclass
 from acked.model.language.context import Alternative
 from acked.model.language.protocol import Protocol
 

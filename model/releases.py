@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from acked.base.names import near
-from acked.base.plain import dataclass
 from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Setting, known_version

@@ -10,10 +10,9 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Protocol
-
-from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole

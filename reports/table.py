@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import zip_longest
 
-from acked.base.plain import dataclass
 from acked.reports.console import UNICODE, Console, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
 

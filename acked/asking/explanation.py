@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.observer import Observer
-from acked.base.plain import dataclass
 from acked.checker.diagnosis.easiest import Easiest, easiest_of
 from acked.checker.diagnosis.necessary import Necessity, necessity
 from acked.checker.question.result import Counterexample, Result, Violation

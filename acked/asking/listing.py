@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.base.plain import dataclass
 from acked.base.release import release
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.spec import Spec, load_spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
@@ -13,7 +13,6 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import open_cache
 from acked.base.errors import AckedError
 from acked.base.observer import Observer, Progress
-from acked.base.plain import dataclass
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
-from acked.base.plain import dataclass, to_plain
+from acked.base.plain import to_plain
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words

@@ -5,11 +5,12 @@ A step is a pair of states, whatever the action is called, and a step that chang
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices
 from acked.base.observer import Observer
-from acked.base.plain import dataclass
 from acked.checker.diagnosis.rows import rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor

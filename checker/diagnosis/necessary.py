@@ -6,9 +6,9 @@ Leaving one step out, forbidding one action altogether, and changing one event.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from acked.base.bounds import Bounds
-from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, Words
 from acked.checker.search.local import search

@@ -6,7 +6,7 @@ The rules that could be changed, how each blocks the run, and whether the promis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import partial
 from itertools import pairwise
@@ -14,7 +14,6 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
-from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer

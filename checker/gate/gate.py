@@ -8,11 +8,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from acked.base.errors import AckedError, ConfigurationError
-from acked.base.plain import dataclass
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task

@@ -7,10 +7,10 @@ each slot. The fewer bits a state has beyond what the place of its slot tells, t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import log
 
-from acked.base.plain import dataclass
 from acked.checker.loops.quotient import LOW_BITS
 
 HASH_HALF = 32

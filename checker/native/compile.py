@@ -12,7 +12,7 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum, unique
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.cache import open_cache
-from acked.base.plain import dataclass
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind

@@ -11,10 +11,8 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
-
-from acked.base.plain import dataclass
 
 _ELF_X86_64 = b"\x7fELF\x02\x01"
 _MACHINE = 62

@@ -8,8 +8,8 @@ all fields of a word are treated at once. So the code has no branch, and eight s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.checker.loops.slots import GROUP
 from acked.checker.native.instructions import Code, load_states, loop, store_states
 from acked.checker.symmetry.orbits import renamed_sorts

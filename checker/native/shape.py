@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from acked.base.plain import dataclass
+from dataclasses import dataclass
+
 from acked.checker.native.slices import used_bits
 from acked.checker.question.plan import KernelPlan
 

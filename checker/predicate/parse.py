@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.base.plain import dataclass
 from acked.checker.predicate.syntax import generator_of, is_literal, is_negation, names_of, parts_of, range_ends, target_of
 from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unreadable
 from acked.checker.predicate.values import Bound, Fields, Flag, IdSet, Member, Names, Number, Value, equal

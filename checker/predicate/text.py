@@ -10,8 +10,8 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema

@@ -6,8 +6,8 @@ Probes for every clause, and what searches found of them, merged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance

@@ -11,13 +11,13 @@ yields answers in the order in which they come, and each of its processes has th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol, TypeVar
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.observer import Observer
-from acked.base.plain import dataclass
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.base.plain import dataclass
 from acked.invariants.property import Property
 from acked.model.language.action import Action
 from acked.model.language.protocol import Instance, Protocol

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 from acked.base.cache import open_cache
-from acked.base.plain import dataclass
 from acked.base.sources import sources_hash
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.question import Question

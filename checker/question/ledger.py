@@ -9,11 +9,10 @@ A level is complete once all its states are known and every property is decided 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from operator import add
 
-from acked.base.plain import dataclass
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
 from acked.model.language.tracings import labels_of

@@ -6,8 +6,8 @@ The one place that says so of a run that is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 
-from acked.base.plain import dataclass
 from acked.checker.symmetry.check import signature
 from acked.checker.symmetry.orbits import renamed_sorts
 from acked.model.formulas.errors import ModelError

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from acked.base.errors import ConfigurationError
-from acked.base.plain import dataclass
 from acked.checker.question.fairness import fairness
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.symmetry.check import check_symmetry, signature

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.errors import ExitCode
-from acked.base.plain import dataclass
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property

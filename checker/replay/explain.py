@@ -7,10 +7,10 @@ would have the same value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator, leaves_of

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.marks import false_guards
 from acked.checker.question.question import Question

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
 from acked.checker.replay.steps import value_at

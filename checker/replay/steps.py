@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run

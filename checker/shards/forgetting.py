@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import exp, log
 from typing import TYPE_CHECKING
 
 from acked.base.bounds import address_space_limit
-from acked.base.plain import dataclass
 from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape

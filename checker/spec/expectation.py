@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol as Interface
 
-from acked.base.plain import dataclass
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.user_properties import reach_lengths
 

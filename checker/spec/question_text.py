@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
-from acked.base.plain import dataclass
 from acked.checker.question.fairness import check_fairness
 from acked.checker.question.known import Known, TextQuestion, known_as, name_of
 from acked.checker.question.question import Probe, Question

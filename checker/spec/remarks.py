@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from acked.base.plain import dataclass
 from acked.checker.spec.reader import Reader
 
 

@@ -7,7 +7,7 @@ making its `Question`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
 from acked.base.names import choices, is_name, near, repeats
-from acked.base.plain import dataclass
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict

@@ -23,13 +23,13 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
 from acked.base.files import open_file
-from acked.base.plain import dataclass
 from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shape import Shape

@@ -10,14 +10,13 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import cycle, zip_longest
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
 
 from acked.base.bounds import give_way
-from acked.base.plain import dataclass
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport

@@ -23,13 +23,12 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import open_file, replace_text
-from acked.base.plain import dataclass
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damage_of

@@ -14,9 +14,9 @@ whatever it does not recognise is taken for asymmetric, and then every instance 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
-from acked.base.plain import dataclass
 from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming, kinds_of, places, renamed_code
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import place_text

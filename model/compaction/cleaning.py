@@ -7,8 +7,8 @@ Sources: `Cleaner.doClean`, `buildOffsetMap`, `cleanInto`, `groupSegmentsBySize`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.model.compaction.common import (
     BROKER,
     active_segment,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from acked.base.plain import dataclass
+from dataclasses import dataclass
+
 from acked.model.coordinator.settings import (
     brokers,
     delays_markers,

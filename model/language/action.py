@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
 from types import ModuleType
 
-from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError, UnknownName, raise_refusals
 from acked.model.formulas.functions import name_with_article, refuse_deferred, refuse_nameless, refuse_result
 from acked.model.formulas.places import located

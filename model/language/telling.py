@@ -11,10 +11,10 @@ Functions among the declarations are given a `Telling` of the step, and may ask 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.model.formulas.errors import UnknownName
 from acked.model.language.domain import LeafDomain, Range
 from acked.model.language.values import Id, Int

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
 from math import prod
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
-from acked.base.plain import dataclass
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator, leaves_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.gate.gate import GateEntry
 from acked.checker.question.result import Counterexample

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from acked.base.plain import dataclass
 from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance

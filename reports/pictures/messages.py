@@ -6,10 +6,9 @@ Reading the declarations of a step (`acked.model.language.telling`), and what is
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
-from acked.base.plain import dataclass
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
 from acked.model.language.domain import Constants, SetDomain

@@ -7,11 +7,10 @@ what they are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.model.language.protocol import Instance
 from acked.model.language.protocol import Protocol as ShippedProtocol
 from acked.model.language.telling import Sort

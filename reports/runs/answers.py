@@ -6,8 +6,8 @@ The one place that decides what may be claimed of a property after a search that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.checker.question.result import Result, StopReason, Verdict, Violation
 from acked.checker.replay.explain import in_words
 from acked.invariants.property import Property

@@ -6,8 +6,8 @@ Joining what was sent with where it arrived, and what became of a message in wor
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from acked.base.plain import dataclass
 from acked.reports.pictures.picture import Message
 from acked.reports.runs.view import StepView
 

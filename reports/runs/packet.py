@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal

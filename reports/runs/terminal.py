@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from acked.base.plain import dataclass
 from acked.reports import palette
 from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
 from acked.reports.pictures.picture import (

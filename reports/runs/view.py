@@ -10,10 +10,9 @@ leads to, so a trace of n states ends with step n - 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.diagnosis.remedy import remedy_of
 from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import GRAPH_KINDS, Question

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
-from acked.base.plain import dataclass
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Runner

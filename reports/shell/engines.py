@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
 from acked.base.names import repeats
-from acked.base.plain import dataclass
 
 if TYPE_CHECKING:
     from acked.checker.question.engine import Engine

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,6 @@ from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.files import is_uri
 from acked.base.names import repeats
-from acked.base.plain import dataclass
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
 

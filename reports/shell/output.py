@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ import click
 
 from acked.base.errors import SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.base.plain import dataclass
 from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from acked.base.plain import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.replay.trace_file import trace_document

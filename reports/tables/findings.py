@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum, unique
 
-from acked.base.plain import dataclass
 from acked.reports.console import Console, put, put_paragraph
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, get_args, get_origin
 
-from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, resolve
 from acked.model.language.domain import (

@@ -7,11 +7,11 @@ turn that says how often there is such a struct: equal contents are one state, i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
-from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal

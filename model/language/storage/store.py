@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
-from acked.base.plain import dataclass
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.places import authors_place
