@@ -154,7 +154,7 @@ class Asked:
 
 def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     """Every group's audit, the worst first; the only one's errors are raised, those of one of several are told beside it."""
-    searches = Searches(asked.runner, asked.cache, asked.on_decided)
+    searches = Searches(asked.runner, asked.cache, asked.on_decided, asked.assumed.bound_besides)
     prepared: list[tuple[TopicGroup, Asked, Contexts | None, Auditor | None, str]] = []
     for group in groups:
         of_it = asked.about(group)

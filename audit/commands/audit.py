@@ -101,6 +101,9 @@ def audit(**asked: Any) -> int:
     return _audit(**asked)
 
 
+_OF_UPGRADES = ("text", "markdown", "json")
+
+
 @click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")
 @FILES.under("files")
 @describes_cluster
@@ -108,7 +111,7 @@ def audit(**asked: Any) -> int:
 @asks_upgrade
 @searches_what_ships
 @collects("output", Shown, quiet=QUIET,
-          form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+          form=FORMAT.having(type=click.Choice(_OF_UPGRADES), help="The form of the answer."))  # fmt: skip
 @OUTS.under("outs")
 def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
@@ -119,7 +122,7 @@ def upgrade(**asked: Any) -> int:
     \b
     acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
     """
-    return _audit(**{**asked, "output": replace(asked["output"], full=True)})
+    return _audit(**{**asked, "output": replace(asked["output"], full=True, forms=_OF_UPGRADES)})
 
 
 def _audit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +72,8 @@ class Wanted:
         if self.prove_it and (not {"text", "json"}.issuperset(forms) or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.show_settings and not {"text", "json"}.issuperset(forms):
-            raise click.UsageError(f"--show-settings is text or JSON, and not {' or '.join(forms)}; leave one out")
+            others = " or ".join(sorted({*forms} - {"text", "json"}))
+            raise click.UsageError(f"--show-settings is text or JSON, and not {others}; leave one out")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
             raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
 
@@ -162,6 +164,7 @@ asks_upgrade = collects(
     upgrade_to=option("--to", metavar="V", required=True, shell_complete=known_releases,
                       help="The release to which the brokers are upgraded."),
 )
+FORMS = ("text", "markdown", "html", "json", "sarif", "junit")
 Places = Sequence[tuple[str, Path | None]]
 """Forms of an answer, each with the file that it is written to, or stdout."""
 
@@ -171,26 +174,37 @@ class Shown(Output):
     """How an audit is shown, and whether all of it, or what fits a screen."""
 
     full: bool = False
+    forms: tuple[str, ...] = FORMS
 
     def places(self, outs: Sequence[Path]) -> Places:
         """Every file that is written with its form; stdout with that of --format where none is."""
-        return [self._place(out) for out in outs] or [(self.form, None)]
+        found = [self._place(out) for out in outs]
+        twice = [str(path) for path, count in Counter(path for _, path in found).items() if count > 1]
+        if twice:
+            raise click.UsageError(f"--out names {twice[0]} twice; name a file for each form")
+        for form, path in found:
+            if form not in self.forms:
+                raise click.UsageError(f"{path} would be {form}, which this command has not; choose {', '.join(self.forms)}")
+        return [*found] or [(self.form, None)]
 
     def _place(self, out: Path) -> tuple[str, Path]:
         """A file with the form that stands before it, or by its suffix where --format says none.
 
-        `UsageError` where suffix and --format say another.
+        `UsageError` where suffix and --format say another, and for what is like a form.
         """
         said, separator, name = str(out).partition("=")
-        if separator and said in _NAMES_OF_FORMS:
+        if separator and said in FORMS:
             return said, Path(name)
+        of_suffix = _FORMS.get(f".{said.lower()}")
+        meant = f" (did you mean {of_suffix[0]}?)" if of_suffix else near(said.lower(), FORMS)
+        if separator and meant:
+            raise click.UsageError(f"--out {out}: {said!r} is no form{meant}; for a file of that name write ./{out}")
         forms = _FORMS.get(out.suffix.lower(), (self.form,))
         if self.form not in ("text", *forms):
             raise click.UsageError(f"--format says {self.form}, and {out} has the suffix of {forms[0]}; leave one out")
         return self.form if self.form in forms else forms[0], out
 
 
-_NAMES_OF_FORMS = ("text", "markdown", "html", "json", "sarif", "junit")
 _FORMS = {
     ".html": ("html",), ".htm": ("html",), ".json": ("json", "sarif"), ".md": ("markdown",), ".markdown": ("markdown",),
     ".sarif": ("sarif", "json"), ".xml": ("junit",), ".txt": ("text",),
@@ -206,7 +220,7 @@ shows = collects(
     "output",
     Shown,
     form=FORMAT.having(
-        type=click.Choice(_NAMES_OF_FORMS), help="The form of the answer."
+        type=click.Choice(FORMS), help="The form of the answer."
     ),
     quiet=QUIET,
     full=FULL,

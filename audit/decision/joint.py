@@ -70,6 +70,8 @@ class Searches:
     runner: Runner | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = lambda done, total: None
+    besides: int | None = MAX_STATES_BESIDES
+    """The bound of what decides nothing, if it is another than that of what does."""
     _known: dict[Task, Decided] = field(default_factory=dict, init=False)
 
     def decide(self, tasks: Iterable[Task | None]) -> None:
@@ -88,7 +90,7 @@ class Searches:
 
     def _within(self, searches: Mapping[Task, Task]) -> Mapping[Task, Task]:
         """For each task its search, within fewer states where proofs decide all of it and it was only asked for besides."""
-        whole = {search for task, search in searches.items() if task.max_states != MAX_STATES_BESIDES or not is_proved(task)}
+        whole = {search for task, search in searches.items() if task.max_states != self.besides or not is_proved(task)}
         if self.cache is not None:
             whole |= {search for search in {*searches.values()} - whole if self.cache.get(search) is not None}
         return {task: search if search in whole else _part(search) for task, search in searches.items()}

@@ -115,6 +115,11 @@ class Assumptions:
             shown = (*shown, *self.of_loss_besides)
         return tuple(faults for faults in dict.fromkeys(shown) if faults not in decides)
 
+    @property
+    def bound_besides(self) -> int | None:
+        """By which answers that decide nothing are told from those that do; None where all have one bound."""
+        return None if self.max_states_besides == self.max_states else self.max_states_besides
+
     def bound_of(self, asked: AuditQuestion, faults: Faults) -> int:
         """Distinct states after which a question is left undecided under some faults."""
         if faults in self.under(asked):

@@ -115,7 +115,8 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; those of shipped protocols are kept."""
     if PROTOCOLS.get(protocol.name) is not protocol:
         return traced_labels(protocol)
-    return _kept()[protocol.name]
+    kept = _kept().get(protocol.name)  # none of one that was just written
+    return traced_labels(protocol) if kept is None else kept
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.commands.audit import audit
+from acked.audit.commands.audit import audit, upgrade
 from acked.audit.commands.output_files import check_fixable
 from tests.audit.reading import gather
 
@@ -108,6 +108,24 @@ def test_defects_of_a_release_that_concern_durability_are_remarked_once_in_text_
 def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
     with pytest.raises(click.UsageError, match=r"name a FILE\.\.\., - for the standard input, --set or --bootstrap-server"):
         CliRunner().invoke(audit, [], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(("options", "issue"), [
+    (("-o", "md=summary"), r"'md' is no form \(did you mean markdown\?\)"),
+    (("-o", "Jsn=x"), r"'Jsn' is no form \(did you mean json\?\)"),
+    (("-o", "sarif=x", "-o", "json=x"), "--out names x twice; name a file for each form"),
+    (("upgrade", "--to", "4.2", "-o", "sarif=x"), "x would be sarif, which this command has not; choose text, markdown"),
+    (("--show-settings", "-o", "x.html", "-o", "x.xml"), "is text or JSON, and not html or junit; leave one out"),
+])  # fmt: skip
+def test_files_that_are_not_what_their_names_say_are_refused(
+    options: tuple[str, ...], issue: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, given = (upgrade, options[1:]) if options[0] == "upgrade" else (audit, options)
+    settings = ("--set", "acks=1", "--kafka-version", "4.1")
+    with pytest.raises(click.UsageError, match=issue):
+        CliRunner().invoke(command, [*settings, *given], standalone_mode=False, catch_exceptions=False)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.joint import Searches, is_by_proof, is_proved, with_proof
 from acked.audit.decision.questions import (
+    BY_DEFAULT,
     MAX_STATES,
     MAX_STATES_BESIDES,
     QUESTIONS,
@@ -156,6 +157,13 @@ def test_what_is_proved_and_asked_for_besides_is_searched_within_a_tenth_of_its_
         left = searches[open_].outcome
         assert left is not None
         assert (left.verdict is Verdict.HOLDS) == (by is DecidedBy.SEARCH)
+
+
+def test_where_all_answers_have_one_bound_none_is_cut() -> None:
+    task, runner = besides(ORDER, "none,zombies"), Short(10**9)
+    one_bound = replace(BY_DEFAULT, max_states=MAX_STATES_BESIDES)
+    Searches(runner, besides=one_bound.bound_besides).decide([task])
+    assert [one.max_states for one in runner.asked] == [MAX_STATES_BESIDES]
 
 
 def test_a_violation_counts_even_if_a_proof_says_that_there_is_none() -> None:

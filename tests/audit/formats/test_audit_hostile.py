@@ -37,12 +37,12 @@ RESOURCE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  serv
 @pytest.mark.parametrize("text", [
     "min.insync.replicas: 2\n" + "ab\n" * 160_000, RESOURCE + "    a\n" * 50_000,
 ], ids=["lines that are none", "names that are none"])  # fmt: skip
-def test_yaml_of_many_short_lines_takes_less_than_a_second(tmp_path: Path, text: str) -> None:
+def test_yaml_of_many_short_lines_takes_less_than_two_seconds(tmp_path: Path, text: str) -> None:
     (tmp_path / "kafka.yml").write_text(text)
     began = time.process_time()
     with suppress(SpecUnreadable):
         read_settings(tmp_path / "kafka.yml")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("line", [

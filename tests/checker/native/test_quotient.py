@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -82,7 +83,7 @@ def drawn(question: Question, seed: int, count: int) -> list[Words]:
     return list(found)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(("count", "values"), SHAPES)
@@ -298,8 +299,15 @@ def test_a_worker_waits_for_the_word_of_a_slot_whose_field_another_has_taken() -
     places = (line + slot for line in lines for slot in range(held.kind.slots))
     (place,) = (place for place in places if table[place])
     word, table[place] = table[place], 0
+    begun = Event()
+
+    def begin() -> None:
+        begun.set()
+        insert(shards, states, 1)
+
     with ThreadPoolExecutor(1) as other:
-        inserted = other.submit(insert, shards, states, 1)
+        inserted = other.submit(begin)
+        assert begun.wait(60)
         with pytest.raises(TimeoutError):
             inserted.result(0.05)
         table[place] = word

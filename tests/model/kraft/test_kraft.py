@@ -126,7 +126,7 @@ def test_the_enumeration_is_asked_about_every_rule_and_every_failure() -> None:
     assert {item.name for item in (*QUORUM, *CIRCUMSTANCES, *RULES) if len({has[item.name] for has in asked}) == 1} == set()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [QUICK[0], QUICK[2], QUICK[6], QUICK[8]], ids=lambda item: str(item)[6:-1])
 def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:

@@ -144,7 +144,7 @@ MORE = [
 ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in MORE)], ids=str)
 def test_states_and_verdicts_are_those_of_an_enumeration_written_from_the_facts(rules: Rules) -> None:

@@ -90,7 +90,7 @@ def test_states_and_verdicts_are_those_of_an_enumeration_written_from_the_facts(
     ("asked", "names_epoch"),
     [
         pytest.param(rules(crashes=True), True, marks=pytest.mark.slow),
-        pytest.param(rules(crashes=True), False, marks=pytest.mark.long),
+        pytest.param(rules(crashes=True), False, marks=pytest.mark.slow),
         pytest.param(rules(leadership_moves=True), False, marks=pytest.mark.long),
     ],
     ids=str,

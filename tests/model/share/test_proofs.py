@@ -29,7 +29,7 @@ def asked(names: tuple[str, ...], constants: dict[str, Any], without: str = "") 
     return proved(instance, names, lemmas, without)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "constants"),
@@ -50,7 +50,7 @@ def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     assert result.induction is not None
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("without", LEMMAS, ids=lambda item: str(item.name))
 def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
@@ -60,7 +60,7 @@ def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:
     assert broken(result)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "names", "constants", "claim"),
