@@ -1,11 +1,18 @@
-"""What an installation may lack (the slim one, or an extra), and the sentence for what then cannot be done."""
+"""Imports that wait until something is asked for, and what an installation may lack (the slim one, or an extra), with the
+sentence for what then cannot be done.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TypeVar
 
 from acked.base.errors import SystemFailure
+
+T = TypeVar("T")
 
 _NEEDED_FOR = {
     "cvc5": "checking certificates with a second solver",
@@ -48,3 +55,26 @@ def optional_packages() -> Iterator[None]:
         what = _INSTALLS.get(name, name)
         package = name.replace("_", "-") if " " in what else what
         raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None
+
+
+@dataclass(frozen=True)
+class Imported(Mapping[str, T]):
+    """Things of a kind by name, in the order of `places` (`module:name`); a module is imported when its thing is wanted."""
+
+    places: Mapping[str, str]
+    kind: type[T]
+
+    def __getitem__(self, name: str) -> T:
+        module, _, called = self.places[name].partition(":")
+        found = getattr(import_module(f"acked.{module}"), called)
+        assert isinstance(found, self.kind)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places  # The inherited way would import it.
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)

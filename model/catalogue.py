@@ -6,32 +6,16 @@ Floor 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 
+from acked.base.optional import Imported
 from acked.model.language.context import Alternative
 from acked.model.language.protocol import Protocol
 
 
-@dataclass(frozen=True)
-class Shipped(Mapping[str, Protocol]):
-    """Protocols by name, in the order of ``modules``; in its module each is called as it is named, with _ for -."""
-
-    modules: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> Protocol:
-        protocol = getattr(import_module(f"acked.model.{self.modules[name]}"), name.replace("-", "_"))
-        assert isinstance(protocol, Protocol)
-        return protocol
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.modules  # The inherited way would import the protocol.
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.modules)
-
-    def __len__(self) -> int:
-        return len(self.modules)
+def _shipped(modules: Mapping[str, str]) -> Imported[Protocol]:
+    """Protocols by name, in the order of modules; in its module each is called as it is named, with _ for -."""
+    return Imported({name: f"model.{module}:{name.replace('-', '_')}" for name, module in modules.items()}, Protocol)
 
 
 _FAMILY = {
@@ -42,12 +26,12 @@ _FAMILY = {
     "kip320": "replication.kip320",
 }
 
-FAMILY = Shipped(_FAMILY)
+FAMILY = _shipped(_FAMILY)
 """The replication family, in historical order."""
 
 _OTHERS = ("partition", "majority", "kraft", "transactions", "coordinator", "compaction", "share", "delivery")
 
-PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
+PROTOCOLS = _shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
 """Every shipped protocol."""
 
 _ALTERNATIVES = {"partition": "partition.rules.versions"}

@@ -102,6 +102,7 @@ def audit(**asked: Any) -> int:
 
 
 _OF_UPGRADES = ("text", "markdown", "json")
+"""The forms that tell what an upgrade changes."""
 
 
 @click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")

@@ -185,7 +185,7 @@ class Shown(Output):
         for form, path in found:
             if form not in self.forms:
                 raise click.UsageError(f"{path} would be {form}, which this command has not; choose {', '.join(self.forms)}")
-        return [*found] or [(self.form, None)]
+        return found or [(self.form, None)]
 
     def _place(self, out: Path) -> tuple[str, Path]:
         """A file with the form that stands before it, or by its suffix where --format says none.

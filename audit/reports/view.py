@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum, unique
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from acked.audit.decision.gather import Severity
@@ -338,6 +337,12 @@ class PolicyView:
 # -- the whole ----------------------------------------------------------------------------------------------------------
 
 
+def _upgrade_document(upgrade: Upgrade) -> Any:
+    from acked.audit.reports.upgrading import upgrade_document  # which few audits need
+
+    return upgrade_document(upgrade)
+
+
 @dataclass(frozen=True)
 class AuditView:
     """The audit of one configuration; `verdict` is yes, no or undecided of what is `required`.
@@ -370,9 +375,7 @@ class AuditView:
     recommended: RecommendedView | None
     warnings: tuple[str, ...]
     transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
-    upgrade: Upgrade | None = field(default=None, metadata={
-        **_ONLY_IF_ANY, _AS: lambda upgrade: import_module("acked.audit.reports.upgrading").upgrade_document(upgrade)
-    })  # fmt: skip
+    upgrade: Upgrade | None = field(default=None, metadata={**_ONLY_IF_ANY, _AS: _upgrade_document})
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
     policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 

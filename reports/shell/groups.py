@@ -6,15 +6,14 @@ Apart from the options, which need specs.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from acked.base.names import near
+from acked.base.optional import Imported
 
 STARTED = time.perf_counter()
 """When the process began, as far as its answer's `total_seconds` are concerned."""
@@ -40,28 +39,6 @@ class Paragraphs(Epilogue, click.Group):
         return super().resolve_command(ctx, args)
 
 
-@dataclass(frozen=True)
-class Branches(Mapping[str, click.Command]):
-    """Commands by name, each of which stands at `module:function`, and is imported when it is asked for."""
-
-    places: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> click.Command:
-        module, _, function = self.places[name].partition(":")
-        command = getattr(import_module(f"acked.{module}"), function)
-        assert isinstance(command, click.Command)
-        return command
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.places  # The inherited way would import the command.
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
 class Branching(click.Command):
     """A command below whose name there are others: `acked audit FILE...` and `acked audit plan`.
 
@@ -73,7 +50,7 @@ class Branching(click.Command):
         self, *given: Any, branches: Mapping[str, str], moved: Mapping[str, str] | None = None, **more: Any
     ) -> None:
         super().__init__(*given, **more)
-        self.branches = Branches(branches)
+        self.branches = Imported(branches, click.Command)
         self._moved = moved or {}
         first = next(item for item in self.params if isinstance(item, click.Argument))
         others = first.shell_complete

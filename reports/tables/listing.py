@@ -113,10 +113,8 @@ def expected_of(spec: Spec) -> str:
 
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; those of shipped protocols are kept."""
-    if PROTOCOLS.get(protocol.name) is not protocol:
-        return traced_labels(protocol)
     kept = _kept().get(protocol.name)  # none of one that was just written
-    return traced_labels(protocol) if kept is None else kept
+    return kept if kept is not None and PROTOCOLS[protocol.name] is protocol else traced_labels(protocol)
 
 
 @cache
