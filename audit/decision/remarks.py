@@ -250,10 +250,7 @@ def coordinator_remarks(given: Iterable[SettingEntry], version: Release, clients
     filled = [entry for entry in given if not TEMPLATE.search(entry.value)]
     first = {(entry.key, entry.value.strip().lower()): entry for entry in reversed(filled)}
     for (key, value), entry in reversed(first.items()):
-        if key in _IN_WORDS:
-            remark = _IN_WORDS[key](entry, value, version, clients)
-        else:
-            remark = _on_number(key, _number(entry), version)
+        remark = _IN_WORDS[key](entry, value, version, clients) if key in _IN_WORDS else _on_number(key, _number(entry), version)
         if remark:
             rule, text = remark
             yield Remark(rule, Severity.WARNING, f"{key}={value}: {text}", entry)
