@@ -8,8 +8,9 @@ the one with the fewest enabled actions is taken. The two conditions that invari
 action is visible to what is asked, and that none is put off for ever around a cycle. Both only make a reduced space larger.
 
 With --merging instead, what forgetting could save that has no effect any more: how many classes the states of two searches of
-the commonest audit have, where two are alike as long as they can make the same steps, by the names of actions, for ever. A
-promise that looks at more keeps more of them apart, so it is a bound.
+the commonest audit have, where two are alike as long as they can make the same steps, by the names of actions, for ever; and
+how many where they also have the same values, all the while, of what the promises look at. Who forgets has to keep those
+apart before the answer is known, unless by a rule of its own.
 
     python benchmarks/reduction.py [--merging | SPEC -c NAME=VALUE …]
 """
@@ -35,7 +36,7 @@ from acked.checker.search.local import LocalSearch
 from acked.checker.search.state_graph import StateGraph
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry
-from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.evaluate import Evaluator, leaves_of
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
 from acked.reports.shell.options import AskedSpec
@@ -176,9 +177,18 @@ def measure(spec: str, constants: dict[str, int]) -> None:
           f"{actions} actions, {pairs:.0%} of their pairs dependent", flush=True)  # fmt: skip
 
 
-def alike(graph: StateGraph, names: NDArray[np.int64]) -> int:
-    """The classes of the coarsest bisimulation; `names` has by step the number of its action's name."""
-    classes, count, actions = np.zeros(graph.count, np.int64), 1, int(names.max()) + 1
+def seen(question: Question, graph: StateGraph) -> NDArray[np.int64]:
+    """By state a number for the values of all leaves that the promises read."""
+    read = set[int]().union(*(leaves_of(violated) for violated in question.plan.state_violations))
+    masks = np.zeros(graph.states.shape[1], np.uint64)
+    for leaf in (question.instance.schema.leaves[number] for number in read):
+        masks[leaf.word] |= np.uint64(((1 << leaf.bits) - 1) << leaf.shift)
+    return np.unique(graph.states & masks, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def alike(graph: StateGraph, names: NDArray[np.int64], classes: NDArray[np.int64]) -> int:
+    """The classes of the coarsest bisimulation that refines these; `names` has by step the number of its action's name."""
+    count, actions = int(classes.max()) + 1, int(names.max()) + 1
     random = np.random.default_rng(0)
     while True:
         steps = np.unique((graph.sources * count + classes[graph.targets]) * actions + names)
@@ -207,9 +217,12 @@ def merging() -> None:
         graph = StateGraph(question, searching.shards[0], ends, result.generated_states - result.level_sizes[0])
         numbers: dict[str, int] = {}
         of_step = [numbers.setdefault(step.action.name, len(numbers)) for step in question.instance.actions]
-        classes = alike(graph, np.array(of_step)[graph.actions])
-        print(f"{', '.join(task.asked.properties)}: {graph.count:,} states, {classes:,} classes, "
-              f"ratio {graph.count / classes:.1f}", flush=True)  # fmt: skip
+        names = np.array(of_step)[graph.actions]
+        by_steps = alike(graph, names, np.zeros(graph.count, np.int64))
+        by_values = alike(graph, names, seen(question, graph))
+        print(f"{', '.join(task.asked.properties)}: {graph.count:,} states, {by_steps:,} classes by their steps, ratio "
+              f"{graph.count / by_steps:.1f}; {by_values:,} by what is promised, too, ratio {graph.count / by_values:.1f}",
+              flush=True)  # fmt: skip
 
 
 def main() -> None:
