@@ -83,7 +83,7 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topics.txt").write_text(TOPICS)
-    monkeypatch.setattr("acked.audit.commands.audit.audit_groups", None)  # an error if it is called
+    monkeypatch.setattr("acked.audit.commands.answering.audit_groups", None)  # an error if it is called
     refused = run("topics.txt", *OPTIONS, "--fix", "out")
     assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
     one = TopicGroup(("orders",), gather([]))

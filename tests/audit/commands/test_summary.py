@@ -12,7 +12,7 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
 from acked.audit.clusters.units import groups_of_units, units_of
-from acked.audit.commands.audit import since_in_words
+from acked.audit.commands.answering import since_in_words
 from acked.audit.commands.options import Shown
 from acked.audit.commands.summary import MOST_LINES, difference_lines, print_summary
 from acked.audit.decision.gather import recognise
