@@ -26,9 +26,10 @@ from acked.audit.reports.view import AuditView, BaselineView, View, document_of
 from acked.base.errors import ExitCode
 from acked.base.version import __version__, source_address
 from acked.checker.batch.cache import ResultCache
-from acked.checker.batch.local import BatchLimits, KeptProcesses
+from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
 from acked.reports.console import Console, harmless
+from acked.reports.shell.batches import BatchOptions
 from acked.reports.shell.output import json_text, put_drawn, put_text
 
 
@@ -38,7 +39,7 @@ def answer(
     cluster: ClusterFacts,
     assumptions: Assumptions,
     wanted: Wanted,
-    limits: BatchLimits,
+    batch: BatchOptions,
     opened: Callable[[], ResultCache | None],
     output: Shown,
     places: Places,
@@ -53,7 +54,7 @@ def answer(
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = opened()
-    with output.batch_progress("searches") as progress, KeptProcesses(limits) as runner:
+    with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target, None if policy is None else wanted.of_group)  # fmt: skip
         audited = audit_groups(groups, asked)

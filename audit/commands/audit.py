@@ -131,13 +131,14 @@ def _audit(
         check_writable(path, what)
     assumptions = assumed.assumptions().deciding(wanted.decisive)
     opened = cache(partial(_open_answers, batch))
-    parts = cluster.read_each(files) if wanted.each else [("", cluster.read(files, clusters=clusters, meanwhile=opened))]
+    meanwhile = (lambda: None) if wanted.show_settings else opened
+    parts = cluster.read_each(files) if wanted.each else [("", cluster.read(files, False, clusters, meanwhile=meanwhile))]
     if not parts:
         say("none of these files has a setting of Kafka's")
         return ExitCode.HOLDS
     from acked.audit.commands.answering import answer
 
-    return answer(parts, files, cluster, assumptions, wanted, batch.limits, opened, output, places)
+    return answer(parts, files, cluster, assumptions, wanted, batch, opened, output, places)
 
 
 def _open_answers(batch: BatchOptions) -> ResultCache | None:

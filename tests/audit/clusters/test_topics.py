@@ -6,8 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from acked.audit.clusters import topics as topics_module
+from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
-from acked.audit.clusters.topics import TopicGroup, groups_of, left_out
+from acked.audit.clusters.topics import TopicGroup, groups_of, left_out, topics_in
 from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
@@ -20,6 +22,7 @@ from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Listed, Note, Read, Unread
+from tests.audit.commands.clusters import cluster
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\
@@ -86,6 +89,27 @@ def test_brokers_of_one_listing_that_differ_are_each_answered_and_only_where_top
     found = {(group.topics, group.brokers): group.given.entries[keys.MIN_ISR].value for group in groups}
     assert found == {(("orders", "payments"), ()): "2", (("logs",), ("1",)): "2", (("logs",), ("2",)): "1"}
     assert [finding.rule for finding in groups[-1].given.findings] == ["drift"]
+
+
+@pytest.mark.parametrize(("found", "kinds"), [(cluster(40), 11), (None, 4)])
+def test_topics_of_which_the_same_is_said_are_settled_once_and_are_in_the_groups_that_each_has_alone(
+    found: LiveCluster | None, kinds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = live_entries(found) if found else [*entries(LISTED), *entries(BROKERS, "brokers.txt")]
+    twice = SettingEntry(keys.MIN_ISR, "9", said[0].file, 99, Scope.TOPIC, "topic-3" if found else "payments")
+    read = recognise([*said, twice])
+    calls = []
+    settle = topics_module.settle
+    monkeypatch.setattr(topics_module, "settle", lambda *given: (calls.append(given), settle(*given))[1])  # type: ignore[func-returns-value]
+    groups = groups_of(read, with_internal=True)
+    assert len(calls) == kinds * (3 if found else 2), "once under the lead of every broker"
+    for name in topics_in(read):
+        alone = {(group.brokers, group.refusal, values_of(group)) for group in groups_of(read, name)}
+        assert alone == {(group.brokers, group.refusal, values_of(group)) for group in groups if name in group.topics}
+
+
+def values_of(group: TopicGroup) -> frozenset[tuple[str, str]]:
+    return frozenset((key, entry.value) for key, entry in group.given.entries.items())
 
 
 @pytest.mark.slow
