@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,7 +12,7 @@ from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of, left_out, topics_in
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import recognise
+from acked.audit.decision.gather import Given, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.listings import described_entries
 from acked.audit.reports.baseline import cells_of
@@ -98,9 +99,14 @@ def test_topics_of_which_the_same_is_said_are_settled_once_and_are_in_the_groups
     said = live_entries(found) if found else [*entries(LISTED), *entries(BROKERS, "brokers.txt")]
     twice = SettingEntry(keys.MIN_ISR, "9", said[0].file, 99, Scope.TOPIC, "topic-3" if found else "payments")
     read = recognise([*said, twice])
-    calls = []
+    calls: list[Any] = []
     settle = topics_module.settle
-    monkeypatch.setattr(topics_module, "settle", lambda *given: (calls.append(given), settle(*given))[1])  # type: ignore[func-returns-value]
+
+    def counted(*given: Any) -> Given:
+        calls.append(given)
+        return settle(*given)
+
+    monkeypatch.setattr(topics_module, "settle", counted)
     groups = groups_of(read, with_internal=True)
     assert len(calls) == kinds * (3 if found else 2), "once under the lead of every broker"
     for name in topics_in(read):
@@ -141,8 +147,8 @@ def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_
     audited = audit_groups(groups_of(recognise(known)), asked)
     assert [one.group.topics for one in audited] == [("payments",), ("logs",), ("huge",)]
     assert topics_view(audited, []).verdict_in_words == (
-        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
-        "2: acknowledged records can be lost (faults: one-machine); undecided besides: 1 topic"
+        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: process dies, machine "
+        "dies); 2: acknowledged records can be lost (faults: machine dies); undecided besides: 1 topic"
     )
 
 

@@ -39,7 +39,7 @@ def one(reply: str) -> AuditView:
     answers = [answer(name, "clean", reply if name == "loss" else "no", causes=(CAUSE,) if reply == "yes" else None)
                for name in NAMES]  # fmt: skip
     verdict = {"yes": YES, "no": NO, "undecided": UNDECIDED}[reply]
-    return audit(*answers, verdict=verdict, verdict_in_words=f"verdict {reply}: records can be lost (faults: clean)")
+    return audit(*answers, verdict=verdict, verdict_in_words=f"verdict {reply}: records can be lost (faults: process dies)")
 
 
 def many(count: int, per_group: int, **others: object) -> TopicsView:
