@@ -158,18 +158,22 @@ class ProcessPool:
         kin: Callable[[Any], object] | None = None,
         twin: Callable[[Any], object] | None = None,
     ) -> Iterator[Reply]:
-        """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`.
+        """Deals out the tasks in order, the first at once; replies as they come. Every task ends with a `Done` or a `Lost`.
 
         Where `kin` says which tasks have much in common, a process is rather given one like its last, and else one like
         nobody's. Where `twin` says which have nearly all in common, it is given those first, wherever they are.
         """
         waiting = _Waiting.of(tasks, kin, twin)
+        for worker in [worker for worker in self._workers if worker.is_dead]:
+            self._replace(worker)
+        for worker in self._workers:
+            self._deal(worker, waiting)
+        return self._replies(waiting)
+
+    def _replies(self, waiting: _Waiting) -> Iterator[Reply]:
         with selectors.DefaultSelector() as selector:
-            for worker in [worker for worker in self._workers if worker.is_dead]:
-                self._replace(worker)
             for worker in self._workers:
                 selector.register(worker.stdout, selectors.EVENT_READ, worker)
-                self._deal(worker, waiting)
             while any(worker.task is not None for worker in self._workers):
                 for key, _ in selector.select(timeout=0.2):
                     yield from self._receive_from(key.data)

@@ -52,8 +52,8 @@ FOLDERS: list[Path] = []
 """Of the servers of this process."""
 
 IMPORTS = (
-    "asking.checking", "commands.find", "commands.view", "commands.gate", "audit.commands.audit",
-    "checker.solver.engine", "checker.allconstants.lemma_search",
+    "asking.checking", "commands.find", "commands.view", "commands.gate", "audit.commands.answering",
+    "audit.commands.audit", "checker.solver.engine", "checker.allconstants.lemma_search",
 )  # fmt: skip
 """What most commands and those who answer their tasks import, below `acked`; no threads yet, so that it can be forked."""
 

@@ -160,7 +160,7 @@ def lasting_searches() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("acked.checker.batch.local.default_memory", lambda: 2 << 30)  # Else each has limits of its own.
         patch.setattr("acked.checker.batch.local.default_workers", lambda: 1)  # A second one traces everything again.
-        for command in ("audit", "plan"):
+        for command in ("answering", "plan"):
             patch.setattr(f"acked.audit.commands.{command}.KeptProcesses", of)
         yield
     for kept in by_limits.values():

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from acked.audit.clusters.topics import TopicGroup
-from acked.audit.decision.gather import Given
 from acked.base.release import release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Assigned, Condition, Fact, Listed, Note, Noticed, Read, Unread, UnreadLeader
+
+if TYPE_CHECKING:
+    from acked.audit.clusters.topics import TopicGroup
+    from acked.audit.decision.gather import Given
 
 _LEVELS = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),

@@ -14,7 +14,7 @@ from acked.base.names import near
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.note import Condition, Listed, Note, Noticed, Read, Unread, UnreadLeader
+from acked.cluster.vocabulary.note import Assigned, Condition, Listed, Note, Noticed, Read, Unread, UnreadLeader
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """Topics of Kafka's own; what is said of them is about offsets and transactions rather than records of the user's."""
@@ -28,6 +28,9 @@ CONTROLLERS_UNREAD = "controllers-unread"
 _OF_BROKERS = (Scope.BROKER, Scope.DYNAMIC_BROKER)
 
 Signature = frozenset[tuple[str, str]]
+
+_Member = tuple[Signature, frozenset[str], bool]
+"""What topics of a group have in common: the settings in effect, the brokers that lead, whether controllers may differ."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def groups_of(
     wanted = [topic] if topic is not None else [name for name in described if with_internal or name not in INTERNAL]
     own = _split_by_topic(found, wanted or described)
     shared = found.only(())
-    members: dict[tuple[Signature, frozenset[str], bool], tuple[Given, list[str], list[str]]] = {}
+    members: dict[_Member, tuple[Given, list[str], list[str]]] = {}
+    settled: dict[tuple[Read, ...], list[_Member]] = {}
     refused: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     first_error: ConfigurationError | None = None
     names: Sequence[str | None] = wanted or described or [None]
@@ -77,6 +81,11 @@ def groups_of(
         for reason in _gaps(mine):
             refused.setdefault(reason, []).append(name or "")
         if any(not brokers for _, brokers in _gaps(mine)):
+            continue
+        content = _content(mine, shared)
+        if content in settled and name is not None:  # Thousands of topics are of a few kinds.
+            for key in settled[content]:
+                members[key][1].append(name)
             continue
         try:
             variants = _variants(mine, name, entities)
@@ -92,6 +101,7 @@ def groups_of(
             key = (signature, frozenset(brokers), hangs)
             _, alike, _ = members.setdefault(key, (remarked, [], list(brokers)))
             alike += [name] if name is not None else []
+            settled.setdefault(content, []).append(key)
     if first_error is not None and (not members or len(wanted or described) < 2):
         raise first_error
     groups = [TopicGroup(tuple(alike), given, tuple(led)) for given, alike, led in members.values()]
@@ -131,6 +141,16 @@ def _split_by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recogn
         name: replace(found, read=tuple(read[name]), known=tuple(known[name]), findings=tuple(findings[name]))
         for name in names
     }
+
+
+def _content(own: Recognised, shared: Recognised) -> tuple[Read, ...]:
+    """All that decides the groups of a topic of what is said of it alone: neither its name nor its partitions nor lines."""
+    said = (*own.read[len(shared.read) :], *own.known[len(shared.known) :])
+    return tuple(
+        replace(one, entity=None, line=0, said_by="")
+        for one in said
+        if isinstance(one, SettingEntry) or not isinstance(one.fact, Assigned | Noticed)
+    )
 
 
 def _gaps(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:

@@ -28,8 +28,21 @@ _VERSIONS = {
     DESCRIBE_QUORUM: 1,
 }  # fmt: skip
 
+WHO = {"client_software_name": "acked", "client_software_version": "1"}
+"""What is said of the client in a request for versions and features (KIP-511)."""
+
 MAX_ANSWER = 64 << 20
 """Bytes of an answer; a longer one is not read."""
+
+
+def prepare() -> None:
+    """Imports what writes and reads a first request, for which there is time while the client library connects."""
+    with optional_packages():
+        from acked.cluster.wire.codec import write_request
+        from acked.cluster.wire.older import response_schema
+
+    write_request(API_VERSIONS, _VERSIONS[API_VERSIONS], 0, WHO)
+    response_schema(API_VERSIONS, _VERSIONS[API_VERSIONS])
 
 
 class Connection:

@@ -6,10 +6,13 @@ read by a library in C, which ends its process where an answer is malformed enou
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Settings = tuple[LiveValue, ...]
+"""What a broker or a topic is set to."""
+
 SECONDS = 30.0
 """How long all questions together may take, unless the user says otherwise."""
 
@@ -53,8 +59,8 @@ MAX_BROKERS, MAX_TOPICS = 500, 20_000
 _PATIENCE = 1.0
 """Seconds after which it is looked why there is no first answer yet."""
 
-_AT_ONCE = 100
-"""Topics whose settings are asked for in one request."""
+_AT_ONCE, _UNDER_WAY = 100, 4
+"""Topics whose settings are asked for in one request, and such requests that are sent before an answer is read."""
 
 _AS_THEY_ARE = (
     "security.protocol", "sasl.mechanism", "sasl.mechanisms", "sasl.username", "sasl.password", "ssl.ca.location",
@@ -157,22 +163,27 @@ def ask_cluster(
                                  f"more than {MAX_TOPICS:,} or {MAX_BROKERS:,}; name a --topic")  # fmt: skip
     members = {replica for found in topics.values() for part in found.partitions.values() for replica in part.replicas}
     numbers = sorted({*listed.brokers, *members})
-    racks = _racks(admin, clock)
+    running = [number for number in numbers if number in listed.brokers]
+    # All that the library asks is under way while what it does not know is asked for.
+    of_racks = admin.describe_cluster(request_timeout=clock.left)
+    of_brokers = _settings(admin, "BROKER", list(map(str, running)), 1, len(running), clock)
+    of_topics = _settings(admin, "TOPIC", sorted(topics), _AT_ONCE, _UNDER_WAY, clock)
     features: dict[str, int] | None = None
-    brokers = []
-    for broker in _brokers(admin, numbers, listed.brokers, clock):
-        finalized, newest = None, None
-        if broker.number in listed.brokers and not clock.is_over:
-            at = listed.brokers[broker.number]
-            finalized, newest = requests.features_of((at.host or "", at.port), properties, clock)
-        features = features or finalized
-        brokers.append(replace(broker, rack=racks.get(broker.number), newest_level=newest))
+    levels: dict[int, int | None] = {}
+    for number in running:
+        at = listed.brokers[number]
+        if not clock.is_over:
+            finalized, levels[number] = requests.features_of((at.host or "", at.port), properties, clock)
+            features = features or finalized
     eligible: Eligible = {}
     if features and features.get(keys.ELR) and listed.brokers:
         at = next(iter(listed.brokers.values()))
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
         eligible = requests.eligible_leaders((at.host or "", at.port), properties, short, clock)
-    found = list(_topics(admin, topics, eligible, clock))
+    racks = _racks(of_racks, clock)
+    told = dict(zip(running, of_brokers, strict=True))
+    brokers = [_broker(number, told.get(number, NOT_RUNNING), racks.get(number), levels.get(number)) for number in numbers]
+    found = [_topic(topics[name], name, eligible, answer) for name, answer in zip(sorted(topics), of_topics, strict=True)]
     quorum, moving = None, None
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
@@ -203,12 +214,17 @@ def _connect(
 
     `clock` is that of the first answer.
     """
+    from acked.audit.commands import connection
+
     with optional_packages():
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
 
     said: list[KafkaError] = []
-    quiet: dict[str, Any] = {"log_level": 0, "error_cb": said.append, "socket.connection.setup.timeout.ms": "5000"}
+    quiet: dict[str, Any] = {
+        "log_level": 0, "error_cb": said.append, "socket.connection.setup.timeout.ms": "5000",
+        "reconnect.backoff.ms": "20",  # Half of it passes before the first connection, too.
+    }  # fmt: skip
     hopeless = (KafkaError._AUTHENTICATION, KafkaError._SSL)
     silent_from = time.monotonic() + _SILENCE
 
@@ -217,6 +233,7 @@ def _connect(
 
     try:
         admin = AdminClient({"bootstrap.servers": address, **properties, **quiet})
+        connection.prepare()
         while True:
             try:
                 return admin, admin.list_topics(timeout=min(clock.left, _PATIENCE))
@@ -273,46 +290,48 @@ def _answer(asked: Future[T], clock: Clock) -> T | str:
         return "no answer within the time (--timeout)"
 
 
-def _racks(admin: AdminClient, clock: Clock) -> dict[int, str | None]:
-    found = _answer(admin.describe_cluster(request_timeout=clock.left), clock)
+def _settings(
+    admin: AdminClient, kind: str, names: Sequence[str], at_once: int, under_way: int, clock: Clock
+) -> Iterator[Settings | str]:
+    """What each resource is set to, or why that is not known; so many requests are sent before the first is read."""
+    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+
+    def send() -> Iterator[list[Future[Any] | None]]:
+        for at in range(0, len(names), at_once):
+            resources = [ConfigResource(ResourceType[kind], name) for name in names[at : at + at_once]]
+            asked = {} if clock.is_over else admin.describe_configs(resources, request_timeout=clock.left)
+            yield [asked.get(resource) for resource in resources]
+
+    later = send()
+    sent = deque(islice(later, under_way))
+
+    def read() -> Iterator[Settings | str]:
+        while sent:
+            for asked in sent.popleft():
+                answer = "it was not asked within the time (--timeout)" if asked is None else _answer(asked, clock)
+                yield answer if isinstance(answer, str) else _values(answer)
+            sent.extend(islice(later, 1))
+
+    return read()
+
+
+def _racks(asked: Future[Any], clock: Clock) -> dict[int, str | None]:
+    found = _answer(asked, clock)
     return {} if isinstance(found, str) else {node.id: node.rack for node in found.nodes}
 
 
-def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, Any], clock: Clock) -> Iterator[LiveBroker]:
-    """All brokers that hold replicas; one that does not run is asked nothing."""
-    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
-
-    asked = {}
-    for number in numbers:
-        if number in running and not clock.is_over:
-            resource = ConfigResource(ResourceType.BROKER, str(number))
-            asked[number] = admin.describe_configs([resource], request_timeout=clock.left)[resource]
-    for number in numbers:
-        if number not in running:
-            yield LiveBroker(number, failure=NOT_RUNNING)
-            continue
-        answer = _answer(asked[number], clock) if number in asked else "it was not asked within the time (--timeout)"
-        yield LiveBroker(number, failure=answer) if isinstance(answer, str) else LiveBroker(number, values=_values(answer))
+def _broker(number: int, told: Settings | str, rack: str | None, level: int | None) -> LiveBroker:
+    if isinstance(told, str):
+        return LiveBroker(number, rack, failure=told, newest_level=level)
+    return LiveBroker(number, rack, told, newest_level=level)
 
 
-def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, clock: Clock) -> Iterator[LiveTopic]:
-    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
-
-    names = sorted(topics)
-    for at in range(0, len(names), _AT_ONCE):
-        some = names[at : at + _AT_ONCE]
-        resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in some}
-        asked = {} if clock.is_over else admin.describe_configs(list(resources.values()), request_timeout=clock.left)
-        for name in some:
-            parts = sorted(topics[name].partitions.values(), key=lambda part: int(part.id))
-            partitions = tuple(_partition(part, eligible.get((name, part.id))) for part in parts)
-            answer = _answer(asked[resources[name]], clock) if asked else "it was not asked within the time (--timeout)"
-            if topics[name].error is not None:
-                answer = str(topics[name].error)
-            if isinstance(answer, str):
-                yield LiveTopic(name, partitions, failure=answer)
-            else:
-                yield LiveTopic(name, partitions, _values(answer))
+def _topic(listed: Any, name: str, eligible: Eligible, told: Settings | str) -> LiveTopic:
+    parts = sorted(listed.partitions.values(), key=lambda part: int(part.id))
+    partitions = tuple(_partition(part, eligible.get((name, part.id))) for part in parts)
+    if listed.error is not None:
+        return LiveTopic(name, partitions, failure=str(listed.error))
+    return LiveTopic(name, partitions, failure=told) if isinstance(told, str) else LiveTopic(name, partitions, told)
 
 
 def _partition(part: Any, eligible: tuple[tuple[int, ...], tuple[int, ...]] | None) -> LivePartition:
@@ -321,13 +340,13 @@ def _partition(part: Any, eligible: tuple[tuple[int, ...], tuple[int, ...]] | No
     return LivePartition(part.id, tuple(part.replicas), tuple(part.isrs), elr, leader, led_last)
 
 
-def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
+def _values(answer: Mapping[str, Any]) -> Settings:
     from confluent_kafka.admin import ConfigSource  # type: ignore[attr-defined]
 
     found = []
     for key, entry in answer.items():
         source = ConfigSource(entry.source).name
-        if entry.value is not None:
+        if entry.value is not None and key in keys.KEYS:  # Most of what a topic has is nothing that is asked about.
             found.append(LiveValue(key, entry.value, _SOURCES.get(source, "unknown"), source == _OWN))
     return tuple(found)
 
@@ -349,12 +368,18 @@ def ask_apart(
     topic: str | None = None,
     with_moves: bool = False,
     on_silence: Callable[[str], None] = lambda text: None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> LiveCluster:
-    """`ask_cluster` in a process of its own; `SystemFailure` too if that ends or finds no end."""
+    """`ask_cluster` in a process of its own; `SystemFailure` too if that ends or finds no end.
+
+    While the cluster is asked, `meanwhile` is done.
+    """
     asking = partial(ask_cluster, address, properties, seconds, topic, with_moves)
     with ProcessPool(Limits(1, (seconds or SECONDS) + _MORE, _MEMORY), _SERVICE) as pool:
         pool.load(None)
-        for reply in pool.run([asking]):
+        replies = pool.run([asking])
+        meanwhile()
+        for reply in replies:
             match reply:
                 case Done(value=AckedError() as error):
                     raise error
@@ -374,7 +399,8 @@ class Asker:
     """Asks in such a process; a refusal is an answer as well."""
 
     def __init__(self, problem: None, timeout: float) -> None:
-        pass
+        # kio tells hypothesis of its types wherever that is installed, which takes longer than all that is asked here.
+        sys.modules["hypothesis"] = None  # type: ignore[assignment]
 
     def answer(self, ask: Callable[..., LiveCluster], note: Callable[[object], None]) -> LiveCluster | AckedError:
         """What the cluster says, or why it cannot be asked."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.audit.clusters.live import LiveCluster, live_entries
-from acked.audit.clusters.policy import Cluster, Policy, read_policy
-from acked.audit.clusters.topics import TopicGroup
 from acked.audit.commands.live import ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
-from acked.audit.decision.faults import Faults, read_faults
+from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import near
 from acked.base.release import Release, release
@@ -31,6 +28,10 @@ from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from acked.audit.clusters.policy import Cluster, Policy
+    from acked.audit.clusters.topics import TopicGroup
+    from acked.audit.reports.baseline import Cells
 
 CODES = {
     AuditVerdict.NO: ExitCode.HOLDS, AuditVerdict.YES: ExitCode.INVARIANT, AuditVerdict.UNDECIDED: ExitCode.TOO_LARGE
@@ -62,7 +63,20 @@ class Wanted:
     @cached_property
     def by_policy(self) -> Policy | None:
         """The policy that decides the exit code, if one is named."""
-        return None if self.policy is None else read_policy(self.policy)
+        if self.policy is None:
+            return None
+        from acked.audit.clusters.policy import read_policy
+
+        return read_policy(self.policy)
+
+    @cached_property
+    def earlier(self) -> Cells | None:
+        """The answers of the earlier audit, if one is named."""
+        if self.baseline is None:
+            return None
+        from acked.audit.reports.baseline import read_baseline
+
+        return read_baseline(self.baseline)
 
     def check(self, forms: Collection[str]) -> None:
         """Refuses forms and options that do not go with what is wanted."""
@@ -266,10 +280,12 @@ class ClusterFacts:
         with_moves: bool = False,
         clusters: Sequence[Cluster] = (),
         live: LiveCluster | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Recognised:
         """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned.
 
-        Where it has been asked already it is `live`; without files and without a cluster all of `clusters` are asked.
+        Where it has been asked already it is `live`; without files and without a cluster all of `clusters` are asked. While
+        one is asked, `meanwhile` is done.
         """
         entries: list[Read] = []
         if files:
@@ -279,10 +295,10 @@ class ClusterFacts:
         if live is not None:
             entries += live_entries(live)
         elif self.bootstrap is not None:
-            entries += live_entries(self.ask(self.bootstrap, self.command_config, with_moves))
+            entries += live_entries(self.ask(self.bootstrap, self.command_config, with_moves, meanwhile))
         elif not files and clusters and self.command_config is None:
             for one in clusters:
-                found = live_entries(self.ask(one.bootstrap, one.command_config, with_moves))
+                found = live_entries(self.ask(one.bootstrap, one.command_config, with_moves, meanwhile))
                 entries += [replace(entry, cluster=one.name) for entry in found]
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
@@ -306,10 +322,12 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise([*entries, *producer], overrides, self.lenient)
 
-    def ask(self, address: str, config: Path | None, with_moves: bool) -> LiveCluster:
-        """What a running cluster says of itself."""
+    def ask(
+        self, address: str, config: Path | None, with_moves: bool, meanwhile: Callable[[], object] = lambda: None
+    ) -> LiveCluster:
+        """What a running cluster says of itself; `meanwhile` is done while it is asked."""
         properties = client_properties(config)
-        return ask_apart(address, properties, self.timeout, self.topic, with_moves, on_silence=say)
+        return ask_apart(address, properties, self.timeout, self.topic, with_moves, say, meanwhile)
 
 
 @dataclass(frozen=True)

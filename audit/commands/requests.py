@@ -12,6 +12,7 @@ from acked.audit.commands.connection import (
     DESCRIBE_QUORUM,
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
+    WHO,
     Connection,
     Unavailable,
 )
@@ -54,10 +55,9 @@ def features_of(
 
     Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584).
     """
-    names = {"client_software_name": "acked", "client_software_version": "1"}
     try:
         with Connection(address, properties, min(clock.left, 5.0)) as connection:
-            answer = connection.ask(API_VERSIONS, names)
+            answer = connection.ask(API_VERSIONS, WHO)
     except Unavailable:
         return None, None
     if answer.error_code:

@@ -1,17 +1,26 @@
 """The five questions of an audit as searches of `partition`.
 
-The questions, under what they are asked, and what of a configuration a search takes.
+What of a configuration a search takes. The questions by name, and under what they are asked, are in `faults`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import Enum, unique
+from dataclasses import dataclass
 from functools import cache
 
-from acked.audit.decision.fault_words import MOVES, ZOMBIES
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
+
+# What those who deal with questions find here, and options of commands in `faults`.
+from acked.audit.decision.faults import BY_DEFAULT as BY_DEFAULT
+from acked.audit.decision.faults import CLASSES as CLASSES
+from acked.audit.decision.faults import LEADER_MOVES as LEADER_MOVES
+from acked.audit.decision.faults import MAX_STATES as MAX_STATES
+from acked.audit.decision.faults import MAX_STATES_BESIDES as MAX_STATES_BESIDES
+from acked.audit.decision.faults import Assumptions as Assumptions
+from acked.audit.decision.faults import AuditQuestion as AuditQuestion
+from acked.audit.decision.faults import AuditVerdict as AuditVerdict
+from acked.audit.decision.faults import Wanted as Wanted
 from acked.audit.decision.settings import Configuration
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
@@ -22,29 +31,8 @@ from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import KRAFT, VERSIONS
 
-MAX_STATES = 20_000_000
-"""Distinct states after which a question is left undecided, unless the user says otherwise."""
-
-MAX_STATES_BESIDES = 2_000_000
-"""The same of what is asked about besides, and decides nothing: the whole table must not take longer than people wait."""
-
 FEW_BROKERS = 3
 """Brokers that a question about the order of records is asked with, unless it is to be thorough: it takes the most states."""
-
-
-@unique
-class AuditQuestion(Enum):
-    """What people ask, in their order."""
-
-    LOSS = "loss"
-    DUPLICATES = "duplicates"
-    REORDERING = "reordering"
-    VANISHING = "vanishing"
-    WRITES = "writes"
-
-
-Wanted = tuple[AuditQuestion, Faults]
-"""A question, and the faults under which its answer counts."""
 
 
 @dataclass(frozen=True)
@@ -70,95 +58,6 @@ QUESTIONS: tuple[SizedQuestion, ...] = (
         AuditQuestion.WRITES, "Can the partition stop accepting writes with one broker down?", "WritesWithOneDown", 1, 1
     ),
 )
-
-
-@dataclass(frozen=True)
-class Assumptions:
-    """What the questions assume: faults, bounds, and whether all brokers are modelled where fewer usually suffice.
-
-    Every question is asked under each of `faults`, that of lost records also under each of `of_loss`; one that `decisive`
-    names, under its faults there instead. Those answers decide. For a table of everything that may go wrong all are asked
-    under each of `besides` too, within `max_states_besides`, and that of lost records alone under each of `of_loss_besides`,
-    within twice as many.
-    """
-
-    faults: tuple[Faults, ...] = (Faults(),)
-    of_loss: tuple[Faults, ...] = ()
-    besides: tuple[Faults, ...] = ()
-    of_loss_besides: tuple[Faults, ...] = ()
-    decisive: tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...] = ()
-    log_size: int | None = None
-    records: int | None = None
-    is_thorough: bool = False
-    max_states: int = MAX_STATES
-    max_states_besides: int = MAX_STATES_BESIDES
-
-    def deciding(self, wanted: Iterable[Wanted]) -> Assumptions:
-        """The same, and of the questions that are wanted the answers under these faults decide."""
-        found: dict[AuditQuestion, dict[Faults, None]] = {}
-        for asked, faults in wanted:
-            found.setdefault(asked, {})[faults] = None
-        return replace(self, decisive=tuple((asked, tuple(under)) for asked, under in found.items()))
-
-    def under(self, asked: AuditQuestion) -> tuple[Faults, ...]:
-        """The faults under which a question decides."""
-        named = dict(self.decisive).get(asked, ())
-        if named:
-            return named
-        return (*self.faults, *self.of_loss) if asked is AuditQuestion.LOSS else self.faults
-
-    def also(self, asked: AuditQuestion) -> tuple[Faults, ...]:
-        """The faults under which a question is asked besides."""
-        decides = self.under(asked)
-        shown = (*self.faults, *self.of_loss, *self.besides) if self.besides else ()
-        if asked is AuditQuestion.LOSS:
-            shown = (*shown, *self.of_loss_besides)
-        return tuple(faults for faults in dict.fromkeys(shown) if faults not in decides)
-
-    @property
-    def bound_besides(self) -> int | None:
-        """By which answers that decide nothing are told from those that do; None where all have one bound."""
-        return None if self.max_states_besides == self.max_states else self.max_states_besides
-
-    def bound_of(self, asked: AuditQuestion, faults: Faults) -> int:
-        """Distinct states after which a question is left undecided under some faults."""
-        if faults in self.under(asked):
-            return self.max_states
-        return min(self.max_states, self.max_states_besides * (2 if faults in self.of_loss_besides else 1))
-
-    @property
-    def all_faults(self) -> tuple[Faults, ...]:
-        """The faults that any question is asked under, in the order of their columns."""
-        wanted = dict.fromkeys(faults for asked in AuditQuestion for faults in (*self.under(asked), *self.also(asked)))
-        known = [faults for faults in CLASSES if faults in wanted]
-        return (*known, *(faults for faults in wanted if faults not in known))
-
-
-CLASSES = (
-    Faults(CrashKind.CLEAN),
-    Faults(CrashKind.ONE_MACHINE),
-    Faults(CrashKind.LOSSY),
-    Faults(CrashKind.EMPTY_DISK),
-    Faults(CrashKind.NONE, (ZOMBIES,)),
-)
-"""The classes of faults that are asked about where the user does not say, in the order of their columns."""
-
-LEADER_MOVES = Faults(CrashKind.NONE, (MOVES,))
-"""Asked about lost records alone: 4,000,000 states show that loss, and decide none of the other questions."""
-
-BY_DEFAULT = Assumptions(
-    of_loss=(Faults(CrashKind.ONE_MACHINE),), besides=CLASSES, of_loss_besides=(LEADER_MOVES,)
-)
-"""What is asked where the user does not say: a process that dies keeps its log, a machine that dies does not."""
-
-
-@unique
-class AuditVerdict(Enum):
-    """Yes is a run that shows it; no is every reachable state."""
-
-    YES = "yes"
-    NO = "no"
-    UNDECIDED = "undecided"
 
 
 def reply_of(outcome: Outcome | None) -> AuditVerdict:

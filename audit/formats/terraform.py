@@ -19,7 +19,7 @@ from acked.audit.formats.parts.reader import Reader
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.base.optional import optional_packages
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Nodes, Read
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ def _block(file: str, block: Block, clusters: Mapping[tuple[str, str], str]) -> 
             yield whose.entry(item.key.replace("_", "."), one_value(whose, item), item.line)
     elif block.labels[0] not in ("variable", "locals"):
         yield from find_suspects_in(Whose(file), block.body.fields, block.labels)
+        # Whatever has partitions is a topic, and only Aiven's name for its replicas is not told from others'.
+        if (replicas := block.body.field("replication")) is not None and block.body.field("partitions") is not None:
+            yield Whose(file).suspect("replication", replicas.text, replicas.line, REPLICATION_FACTOR)
 
 
 # -- clusters -----------------------------------------------------------------------------------------------------------

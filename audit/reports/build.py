@@ -187,7 +187,7 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     bad = [answer for asked in required for answer in audit.all_of(asked) if answer.worst is worst]
     faults: dict[AuditQuestion, dict[str, None]] = {}
     for answer in bad:
-        faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
+        faults.setdefault(answer.question.asked, {})[answer.faults.heading] = None
     said = "; ".join(f"{_claim(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
     text = f"{HEADS[worst]}: {said}"
     text += _hanging_on_release(bad)
@@ -222,7 +222,7 @@ def apply_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     by_words: dict[str, list[str]] = {}
     for hinge in hinges:
         claim = _claim(AuditVerdict.UNDECIDED, hinge.answer.question.asked)
-        by_words.setdefault(hinge.on, []).append(f"{claim} (faults: {hinge.answer.faults.name})")
+        by_words.setdefault(hinge.on, []).append(f"{claim} (faults: {hinge.answer.faults.heading})")
     said = "; ".join(f"{says_list(claims)} hangs on {on}" for on, claims in by_words.items())
     text = f"{HEADS[AuditVerdict.UNDECIDED]}: {said}"
     return replace(view, verdict=AuditVerdict.UNDECIDED, verdict_in_words=text)

@@ -120,7 +120,7 @@ def verdict_in_words(audit: PlanAudit) -> str:
     deciding = [(number, one) for number, one in enumerate(audit.asked, 1) if one.group.topics.decides]
     told = [number for number, one in deciding if one.worst is audit.worst]
     which = f"move{'s' if len(told) > 1 else ''} {', '.join(map(str, told))}"
-    faults = ", ".join(faults.name for faults in audit.faults)
+    faults = ", ".join(faults.heading for faults in audit.faults)
     if audit.worst is AuditVerdict.YES:
         already = [
             number for number, one in deciding for answer in one.answers

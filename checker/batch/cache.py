@@ -47,6 +47,11 @@ class ResultCache:
         """Whether answers that ship count."""
         return self._shipped is not None
 
+    def prepare(self) -> None:
+        """Reads what ships, where there is time for it before the first answer is asked for."""
+        if self._shipped is not None:
+            self._shipped.prepare()
+
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
         shipped = None if self._shipped is None else self._shipped.get(task)

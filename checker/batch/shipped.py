@@ -76,6 +76,10 @@ class ShippedAnswers:
         """Whether the sources are those of the file; else every question is traced before its answer is used."""
         return bool(self._file["stamp"] == stamp())
 
+    def prepare(self) -> bool:
+        """Reads what the first answer would wait for; whether the file can be used without tracing."""
+        return bool(self._rows) and self.is_current
+
     @property
     def tasks(self) -> list[Task]:
         """Every question that is answered."""

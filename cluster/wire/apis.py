@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum, unique
 
 from kio.schema.errors import ErrorCode
-from kio.schema.index import api_key_map
 
 
 @unique
@@ -60,5 +59,7 @@ def api_name(key: int | None) -> str:
     """As Kafka's documentation writes it: LeaderAndIsr."""
     if key is None:
         return "unknown"
+    from kio.schema.index import api_key_map  # Long to import, and only names need it.
+
     name = "leader_and_isr" if key == Api.LEADER_AND_ISR else api_key_map.get(key)  # Kafka 4 has it no longer.
     return f"api {key}" if name is None else name.title().replace("_", "")

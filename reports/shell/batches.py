@@ -1,18 +1,22 @@
-"""Commands that ask many questions: where their searches run, and whether answers that were found before count."""
+"""Commands that ask many questions: where their searches run, and whether answers that were found before count.
+
+The options alone; what they stand for is imported when it is wanted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
 from acked.base.version import __version__
-from acked.checker.batch.cache import ResultCache
-from acked.checker.batch.local import BatchLimits, Runner
-from acked.checker.batch.shipped import ShippedAnswers
-from acked.reports.shell.engines import spark_driver
 from acked.reports.shell.options import CACHE, JOBS, MEMORY, collects, option, warn_without_cache
+
+if TYPE_CHECKING:
+    from acked.checker.batch.cache import ResultCache
+    from acked.checker.batch.local import BatchLimits, Runner
 
 MEMORY_EACH = MEMORY.saying("Memory for the visited states of each search, e.g. 2GB; default: a share of what is free.")
 MASTER = option("--master", help="Search in tasks of this Spark instead of here, e.g. local[2] or spark://HOST:PORT.")
@@ -31,6 +35,8 @@ class BatchOptions:
     @property
     def limits(self) -> BatchLimits:
         """Processes of this machine."""
+        from acked.checker.batch.local import BatchLimits
+
         return BatchLimits.default(self.jobs, self.memory)
 
     def runner(self) -> Runner:
@@ -39,6 +45,7 @@ class BatchOptions:
             return self.limits
         from acked.checker.batch.spark import SparkBatch
         from acked.checker.spark.session import SparkSettings
+        from acked.reports.shell.engines import spark_driver
 
         if self.jobs is not None:
             raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, e.g. local[2]")
@@ -52,6 +59,9 @@ class BatchOptions:
         """
         if not self.use_cache:
             return None
+        from acked.checker.batch.cache import ResultCache
+        from acked.checker.batch.shipped import ShippedAnswers
+
         warn_without_cache()
         folder = cache_folder("results")
         answers = ShippedAnswers(shipped) if shipped is not None and self.use_shipped else None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from acked.audit.clusters import topics as topics_module
+from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
-from acked.audit.clusters.topics import TopicGroup, groups_of, left_out
+from acked.audit.clusters.topics import TopicGroup, groups_of, left_out, topics_in
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import recognise
+from acked.audit.decision.gather import Given, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.listings import described_entries
 from acked.audit.reports.baseline import cells_of
@@ -20,6 +23,7 @@ from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Listed, Note, Read, Unread
+from tests.audit.commands.clusters import cluster
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\
@@ -88,6 +92,32 @@ def test_brokers_of_one_listing_that_differ_are_each_answered_and_only_where_top
     assert [finding.rule for finding in groups[-1].given.findings] == ["drift"]
 
 
+@pytest.mark.parametrize(("found", "kinds"), [(cluster(40), 11), (None, 4)])
+def test_topics_of_which_the_same_is_said_are_settled_once_and_are_in_the_groups_that_each_has_alone(
+    found: LiveCluster | None, kinds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = live_entries(found) if found else [*entries(LISTED), *entries(BROKERS, "brokers.txt")]
+    twice = SettingEntry(keys.MIN_ISR, "9", said[0].file, 99, Scope.TOPIC, "topic-3" if found else "payments")
+    read = recognise([*said, twice])
+    calls: list[Any] = []
+    settle = topics_module.settle
+
+    def counted(*given: Any) -> Given:
+        calls.append(given)
+        return settle(*given)
+
+    monkeypatch.setattr(topics_module, "settle", counted)
+    groups = groups_of(read, with_internal=True)
+    assert len(calls) == kinds * (3 if found else 2), "once under the lead of every broker"
+    for name in topics_in(read):
+        alone = {(group.brokers, group.refusal, values_of(group)) for group in groups_of(read, name)}
+        assert alone == {(group.brokers, group.refusal, values_of(group)) for group in groups if name in group.topics}
+
+
+def values_of(group: TopicGroup) -> frozenset[tuple[str, str]]:
+    return frozenset((key, entry.value) for key, entry in group.given.entries.items())
+
+
 @pytest.mark.slow
 def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_and_is_never_green() -> None:
     more = [SettingEntry("replication.factor", "9", "t", 1, Scope.TOPIC, "huge")]
@@ -117,8 +147,8 @@ def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_
     audited = audit_groups(groups_of(recognise(known)), asked)
     assert [one.group.topics for one in audited] == [("payments",), ("logs",), ("huge",)]
     assert topics_view(audited, []).verdict_in_words == (
-        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
-        "2: acknowledged records can be lost (faults: one-machine); undecided besides: 1 topic"
+        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: process dies, machine "
+        "dies); 2: acknowledged records can be lost (faults: machine dies); undecided besides: 1 topic"
     )
 
 

@@ -83,7 +83,7 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topics.txt").write_text(TOPICS)
-    monkeypatch.setattr("acked.audit.commands.audit.audit_groups", None)  # an error if it is called
+    monkeypatch.setattr("acked.audit.commands.answering.audit_groups", None)  # an error if it is called
     refused = run("topics.txt", *OPTIONS, "--fix", "out")
     assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
     one = TopicGroup(("orders",), gather([]))
@@ -190,7 +190,7 @@ def test_what_was_read_of_several_topics_is_told_of_each_group_and_nothing_is_as
 def test_what_is_said_of_transactions_is_in_every_form_with_a_page_for_each_trace(tmp_path: Path) -> None:
     (tmp_path / "p.properties").write_text("acks=all\ntransactional.id=orders\n")
     options = (str(tmp_path / "p.properties"), "--set", "replication.factor=1", "--kafka-version", "3.5", "--ask", "writes",
-               "--control-plane", "kraft", "--require", "writes", "--no-advice", "-q", "-j", "1")  # fmt: skip
+               "--control-plane", "kraft", "--require", "writes", "--no-advice", "--full", "-q", "-j", "1")  # fmt: skip
     pages = tmp_path / "pages"
     codes = set()
     for form in ("text", "markdown", "html", "json", "sarif", "junit"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -121,6 +123,44 @@ def test_a_cluster_that_says_nothing_is_told_of_soon_and_given_up_early() -> Non
     assert time.monotonic() - began < SECONDS_OF_ALL / 2
     (text,) = told
     assert text.startswith(f"the cluster at {address} does not answer yet: it says nothing; it is asked for ")
+
+
+@pytest.mark.slow
+def test_a_cluster_is_asked_while_something_else_is_done() -> None:
+    asked, seen = threading.Event(), []
+
+    def answer(request: bytes) -> bytes:
+        asked.set()
+        return HOSTILE["garbage"](request)
+
+    with broker(answer) as address, pytest.raises(SystemFailure):
+        ask_apart(address, {}, SECONDS, meanwhile=lambda: seen.append(asked.wait(30)))
+    assert seen == [True]
+
+
+@pytest.mark.slow
+def test_what_answers_is_imported_while_a_cluster_is_asked() -> None:
+    program = """if True:
+        import sys
+        from acked.audit.commands import options
+        from acked.base.errors import SystemFailure
+        from acked.cli import main
+
+        def ask(*_, meanwhile, **__):
+            for _ in range(2):
+                print(*sorted(sys.modules))
+                meanwhile()
+            raise SystemFailure("enough")
+
+        options.ask_apart = lambda *given: ask(meanwhile=given[-1])
+        sys.exit(main(["audit", "--bootstrap-server", "kafka:9092"]))
+    """
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (153, "acked: enough\n")
+    before, later = (line.split() for line in done.stdout.splitlines())
+    answers = ("acked.audit.clusters.several", "acked.checker.batch.cache", "acked.model.partition.protocol")
+    assert [name in before for name in answers] == [False] * 3
+    assert [name in later for name in answers] == [True] * 3
 
 
 @pytest.mark.slow

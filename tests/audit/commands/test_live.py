@@ -493,6 +493,7 @@ def _recipes_are_red_for_what_got_worse(cluster: Cluster, folder: Path) -> None:
         assert "apart" in worse.stdout
     (folder / "acked-reports").mkdir()
     asked = {"audit-arguments": f"--bootstrap-server {cluster.bootstrap()} --no-advice"}
-    red = in_the_action("Audit", folder, environment, **asked)
+    summary = {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    red = in_the_action("Audit", folder, environment | summary, **asked)
     assert red.returncode == 12, red.stderr
     assert json.loads((folder / "acked-reports" / "audit.sarif").read_text())["runs"][0]["results"]

@@ -12,7 +12,7 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
 from acked.audit.clusters.units import groups_of_units, units_of
-from acked.audit.commands.audit import since_in_words
+from acked.audit.commands.answering import since_in_words
 from acked.audit.commands.options import Shown
 from acked.audit.commands.summary import MOST_LINES, difference_lines, print_summary
 from acked.audit.decision.gather import recognise
@@ -39,7 +39,7 @@ def one(reply: str) -> AuditView:
     answers = [answer(name, "clean", reply if name == "loss" else "no", causes=(CAUSE,) if reply == "yes" else None)
                for name in NAMES]  # fmt: skip
     verdict = {"yes": YES, "no": NO, "undecided": UNDECIDED}[reply]
-    return audit(*answers, verdict=verdict, verdict_in_words=f"verdict {reply}: records can be lost (faults: clean)")
+    return audit(*answers, verdict=verdict, verdict_in_words=f"verdict {reply}: records can be lost (faults: process dies)")
 
 
 def many(count: int, per_group: int, **others: object) -> TopicsView:
