@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto, unique
 
 from acked.reports.console import harmless
 from acked.reports.exports.subject import Exported
@@ -74,6 +77,45 @@ def _host(actor: str) -> str:
     return re.sub(r"[^\w.-]+", "-", actor) or "-"
 
 
+@unique
+class End(Enum):
+    """Where an arrow ends: with its receiver, under way, or lost."""
+
+    ARRIVES = auto()
+    LEAVES = auto()
+    LOST = auto()
+
+
+_SIGNS = {End.ARRIVES: "->>", End.LEAVES: "--)", End.LOST: "-x"}
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A message as a step draws it; `fate` says in words when it is sent or arrives, where that is another step."""
+
+    message: Message
+    end: End
+    fate: str = ""
+
+
+def arrows(messages: Iterable[Message], at: int) -> Iterator[Arrow]:
+    """What a sequence diagram draws in a step: what arrives, or is dropped, in a later one is drawn in both."""
+    for message in messages:
+        late = ", late" if message.is_late else ""
+        if at == message.sent == message.received:
+            yield Arrow(message, End.ARRIVES)
+        elif at == message.sent and message.received is not None:
+            yield Arrow(message, End.LEAVES, f"arrives in step {message.received}{late}")
+        elif at == message.sent and message.is_late and message.dropped not in (None, at):
+            yield Arrow(message, End.LEAVES, f"dropped in step {message.dropped}{late}")
+        elif at == message.sent:
+            yield Arrow(message, End.LOST, f"never received{late}")
+        elif at == message.received:
+            yield Arrow(message, End.ARRIVES, f"sent in step {message.sent}{late}")
+        elif at == message.dropped and message.is_late:
+            yield Arrow(message, End.LOST, f"sent in step {message.sent}, late, and dropped")
+
+
 def mermaid(exported: Exported) -> str:
     """A Mermaid sequence diagram: what is sent and arrives, or is dropped, later is drawn twice, dashed where it is sent."""
     steps = exported.view.steps
@@ -85,34 +127,15 @@ def mermaid(exported: Exported) -> str:
         actor = lanes.acting[at]
         over = f"over {name[actor]}" if actor else f"over {name[actors[0]]},{name[actors[-1]]}"
         lines.append(f"    Note {over}: {at} {_mermaid(step.sentence)}")
-        for message in lanes.messages:
-            pair = (name[message.sender], name[message.receiver])
-            text = _mermaid(message.text)
-            if message.sent == at and message.received == at:
-                lines.append(f"    {pair[0]}->>{pair[1]}: {text}")
-            elif message.sent == at:
-                sign, fate = _departure(message)
-                lines.append(f"    {pair[0]}{sign}{pair[1]}: {text} ({fate})")
-            elif message.received == at:
-                late = ", late" if message.is_late else ""
-                lines.append(f"    {pair[0]}->>{pair[1]}: {text} (sent in step {message.sent}{late})")
-            elif message.dropped == at and message.is_late:
-                lines.append(f"    {pair[0]}-x{pair[1]}: {text} (sent in step {message.sent}, late, and dropped)")
+        for arrow in arrows(lanes.messages, at):
+            message = arrow.message
+            sign, fate = _SIGNS[arrow.end], f" ({arrow.fate})" if arrow.fate else ""
+            lines.append(f"    {name[message.sender]}{sign}{name[message.receiver]}: {_mermaid(message.text)}{fate}")
         if step.remark:
             lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: {_mermaid(step.remark)}")
         for broken in step.violated:
             lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: ✗ {_mermaid(broken)} is violated")
     return "\n".join(lines) + "\n"
-
-
-def _departure(message: Message) -> tuple[str, str]:
-    """The arrow of a message where it is sent, and what becomes of it."""
-    late = ", late" if message.is_late else ""
-    if message.received is not None:
-        return "--)", f"arrives in step {message.received}{late}"
-    if message.dropped not in (None, message.sent) and message.is_late:
-        return "--)", f"dropped in step {message.dropped}{late}"
-    return "-x", f"never received{late}"
 
 
 def _mermaid(text: str) -> str:

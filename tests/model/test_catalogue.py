@@ -15,6 +15,7 @@ from acked.model.catalogue import FAMILY, PROTOCOLS
 from acked.model.language.action import Action
 from acked.model.language.context import Constant
 from acked.model.partition.rules.versions import VERSIONS
+from tests.places import CHECKOUT
 
 PACKAGES = sorted({PROTOCOLS[name].state.__module__.rpartition(".")[0] for name in PROTOCOLS})
 """The packages of protocols, each with the state of its own."""
@@ -42,6 +43,12 @@ def test_every_action_and_constant_that_a_package_defines_is_one_of_its_protocol
 def test_a_protocol_is_found_by_its_own_name_and_has_properties(name: str) -> None:
     assert PROTOCOLS[name].name == name
     assert properties_of(PROTOCOLS[name])
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_page_of_protocols_has_a_row_for_it(name: str) -> None:
+    rows = [line for line in (CHECKOUT / "docs" / "protocols.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+    assert any(f"`{name}`" in row.split("|")[1] for row in rows)
 
 
 def test_an_unknown_protocol_is_in_no_catalogue() -> None:

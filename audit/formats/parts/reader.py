@@ -18,12 +18,15 @@ _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|$)")
 
 @unique
 class Sign(IntEnum):
-    """How surely a file is in a format; of several the surest counts."""
+    """How surely a file is in a format; of several the surest counts, and of equals the first in `READERS`."""
 
     NONE = 0
     LIKELY = 1
+    """It resembles it: what refuses files of others is as sure."""
     NAMED = 2
+    """Its suffix is one of the format's, whatever it holds."""
     CERTAIN = 3
+    """Nothing else looks like this, whatever its suffix."""
 
 
 @dataclass(frozen=True)

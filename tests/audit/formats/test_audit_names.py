@@ -61,12 +61,16 @@ def understood(path: Path) -> None:
 def test_a_file_that_is_not_understood_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     text, reason = NOT_READ[name]
     (tmp_path / name).write_text(text, "utf-8")
-    with pytest.raises(SpecUnreadable) as caught:
+    try:
         understood(tmp_path / name)
-    assert str(tmp_path / name) in str(caught.value)
-    assert reason in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert caught.value.exit_code == 150
+    except SpecUnreadable as error:
+        caught = error
+    else:
+        pytest.fail(f"{name} is read now: leave it out here, and its kind out of audit/formats/foreign.py", pytrace=False)
+    assert str(tmp_path / name) in str(caught)
+    assert reason in str(caught)
+    assert "\n" not in str(caught)
+    assert caught.exit_code == 150
 
 
 def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: Path) -> None:

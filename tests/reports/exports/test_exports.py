@@ -258,6 +258,15 @@ def test_no_event_knows_of_another_that_it_did_not_hear_of(late: Exported) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"shiviz", "markdown", "csv", "svg"}))
+def test_what_draws_messages_draws_one_that_is_late_in_both_steps(form: str, late: Exported) -> None:
+    """`shiviz` has it in clocks, `markdown` and `csv` tell steps and no messages, `svg` is one picture: see above and below."""
+    told = [line for line in FORMATS[form](late).splitlines() if "truncate to 0" in line]
+    for words in ("arrives in step 14, late", "sent in step 5, late"):
+        assert not told or any(words in line for line in told), f"{form} draws messages; take `arrows` of diagrams.py"
+
+
+@pytest.mark.slow
 def test_a_late_answer_is_drawn_twice_by_mermaid_and_told_by_the_still_picture(late: Exported) -> None:
     text = FORMATS["mermaid"](late)
     assert "a3--)a2: diverging: truncate to 0 (arrives in step 14, late)\n" in text
