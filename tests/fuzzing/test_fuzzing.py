@@ -21,7 +21,7 @@ from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
 
 MANY = 100_000
-ENOUGH = {"logs": 60, "disks": 100, "settings": 150, "messages": 2_000, "traces": 80, "certificates": 20}
+ENOUGH = {"logs": 60, "disks": 100, "settings": 150, "messages": 1_000, "traces": 80, "certificates": 20}
 """Inputs that take a second or less."""
 
 
