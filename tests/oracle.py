@@ -87,6 +87,7 @@ class Space:
         self.steps: list[list[Step]] = []  # steps[d] leave the states of levels[d]
         self.level_of: dict[Words, int] = {}
         self.is_complete = False
+        self._codes: dict[Words, list[int]] = {}  # Of every state in a level.
         self._first_violations: dict[int, tuple[int, list[Words | Step]] | None] = {}
         self._guards = Evaluator([item.guard for item in self.instance.actions])
         self._updates = [Evaluator([code for _, code in item.updates]) for item in self.instance.actions]
@@ -103,7 +104,7 @@ class Space:
 
     def _fire_all(self, state: Words) -> list[Step]:
         schema = self.instance.schema
-        codes = schema.unpack(state)
+        codes = self._codes[state] = schema.unpack(state)
         fired = []
         for number, is_enabled in enumerate(self._guards(codes)):
             if not is_enabled:
@@ -127,7 +128,7 @@ class Space:
             holds = [Evaluator([self.question.holds_in_step(position, step)]) for step in self.instance.actions]
             for depth, steps in enumerate(self.steps):
                 bad: list[Words | Step] = [
-                    step for step in steps if not holds[step.action](self.instance.schema.unpack(step.source))[0]
+                    step for step in steps if not holds[step.action](self._codes[step.source])[0]
                 ]
                 if bad:
                     return depth + 2, bad
@@ -140,7 +141,7 @@ class Space:
             return None
         predicate = Evaluator([self.instance.state_predicate(item.name, item.predicate)])
         for depth, states in enumerate(self.levels):
-            if failing := [state for state in states if not predicate(self.instance.schema.unpack(state))[0]]:
+            if failing := [state for state in states if not predicate(self._codes[state])[0]]:
                 return depth + 1, list(failing)
         return None
 

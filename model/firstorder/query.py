@@ -78,6 +78,7 @@ class Questions:
         self._reading = reading
         self._logic = reading.logic
         self._clauses: dict[int, tuple[Clause, ...]] = {}
+        self._applied: dict[int, tuple[Symbol, ...]] = {}
         self._compared: dict[tuple[Symbol, Symbol, bool], tuple[Term, ...]] = {}
 
     def prepare(self, formulas: Iterable[Term]) -> None:
@@ -109,15 +110,23 @@ class Questions:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
-            for node in evaluation_order([todo.pop()]):
-                if node.op is Op.APPLY and node.value not in seen:
-                    seen.add(node.value)
-                    axioms = self._logic.axioms_of(node.value, detail)
+            for symbol in self._applied_in(todo.pop()):
+                if symbol not in seen:
+                    seen.add(symbol)
+                    axioms = self._logic.axioms_of(symbol, detail)
                     todo += axioms
                     yield from axioms
         sizes = [known for symbol, known in self._logic.cardinalities.items() if symbol in seen]
         for one, other in combinations_with_replacement(sizes, 2):
             yield from self._comparison(one, other, are_alike)
+
+    def _applied_in(self, formula: Term) -> tuple[Symbol, ...]:
+        """The symbols of a formula, in the order of its evaluation."""
+        known = self._applied.get(formula.id)
+        if known is None:
+            applied = (node.value for node in evaluation_order([formula]) if node.op is Op.APPLY)
+            known = self._applied[formula.id] = tuple(dict.fromkeys(applied))
+        return known
 
     def _comparison(self, one: Cardinality, other: Cardinality, are_alike: bool) -> tuple[Term, ...]:
         """What two sizes have to do with each other."""

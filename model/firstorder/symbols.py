@@ -1,13 +1,15 @@
-"""What terms are made of: sorts, function symbols, bound variables, and the kinds of nodes."""
+"""What terms are made of: sorts, function symbols, bound variables, and the kinds of nodes.
+
+They are tuples, because every term is looked up by them: what a dataclass calls to hash one is written in Python.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, unique
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Sort:
+class Sort(NamedTuple):
     """What a term stands for: a truth value, an integer, or one of unknown many ids."""
 
     name: str
@@ -17,8 +19,7 @@ BOOL = Sort("Bool")
 INT = Sort("Int")
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A function or, without arguments, a constant that an interpretation gives a value."""
 
     name: str
@@ -31,8 +32,7 @@ def one_of(sort: Sort) -> Symbol:
     return Symbol(f"one.{sort.name}", (), sort)
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """A bound variable; the number is unique in its `Logic`."""
 
     number: int

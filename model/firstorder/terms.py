@@ -107,6 +107,10 @@ class Term(Unknown):
 
 
 _CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
+_AGAIN = {
+    Op.ADD: "add", Op.SUB: "sub", Op.MUL: "mul", Op.EQ: "eq", Op.LT: "lt", Op.AND: "and_", Op.OR: "or_",
+}  # fmt: skip
+_NONE: frozenset[int] = frozenset()
 _Bool: TypeAlias = bool  # `Logic` has methods of these names.
 _Int: TypeAlias = int
 
@@ -383,11 +387,7 @@ class Logic(Connectives[Term]):
             case Op.ITE:
                 return cast(Term, self.ite(*args))
             case Op.ADD | Op.SUB | Op.MUL | Op.EQ | Op.LT | Op.AND | Op.OR:
-                again: dict[Op, Callable[[Term, Term], Term]] = {
-                    Op.ADD: self.add, Op.SUB: self.sub, Op.MUL: self.mul, Op.EQ: self.eq, Op.LT: self.lt,
-                    Op.AND: self.and_, Op.OR: self.or_,
-                }  # fmt: skip
-                return again[node.op](*args)
+                return cast(Term, getattr(self, _AGAIN[node.op])(*args))
         return self._intern(node.op, node.sort, args, node.value)
 
     # -- internals ----------------------------------------------------------------------------------------------
@@ -396,16 +396,16 @@ class Logic(Connectives[Term]):
         return self._intern(_CONNECTIVES[connective], BOOL, args)
 
     def _intern(self, op: Op, sort: Sort, args: tuple[Term, ...], value: Any = None) -> Term:
-        key = (op, sort, value, *(arg.id for arg in args))
+        key = (op, sort, value, *[arg.id for arg in args])
         node = self._nodes.get(key)
         if node is None:
-            free = frozenset().union(*(arg.free for arg in args)) if args else frozenset()
+            free = args[0].free if len(args) == 1 else _NONE.union(*[arg.free for arg in args])
             is_quantifier = op in (Op.EVERY, Op.SOME)
             if op is Op.VARIABLE:
                 free = frozenset({value.number})
             elif is_quantifier:
                 free -= {value.number}
-            has_quantifier = is_quantifier or any(arg.has_quantifier for arg in args)
+            has_quantifier = is_quantifier or True in [arg.has_quantifier for arg in args]
             node = Term(self, len(self._nodes), op, sort, args, value, free, has_quantifier)
             self._nodes[key] = node
         return node

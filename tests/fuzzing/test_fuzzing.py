@@ -1,6 +1,7 @@
 """Readers of what others wrote are given what is nearly right: no error that is not foreseen, and an answer in time.
 
-Here a few hundred inputs each; `long`, a hundred thousand each, in processes whose memory is bounded, with a seed of the day.
+Here a few dozen inputs each, of messages more; `long`, a hundred thousand each, in processes whose memory is bounded, with
+a seed of the day.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
 
 MANY = 100_000
-ENOUGH = {"logs": 150, "disks": 250, "settings": 400, "messages": 5_000, "traces": 200, "certificates": 40}
-"""Inputs that take a second or so."""
+ENOUGH = {"logs": 60, "disks": 100, "settings": 150, "messages": 1_000, "traces": 80, "certificates": 20}
+"""Inputs that take a second or less."""
 
 
 def test_every_reader_has_inputs_of_its_own() -> None:

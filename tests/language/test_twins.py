@@ -42,7 +42,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
-SEEDS = (*range(20), 34)
+SEEDS = (*(seed for seed in range(20) if seed not in (5, 6, 13, 16)), 34, 46)  # Those take half the time of all.
 """Seeds of protocols that together meet every trap."""
 
 
@@ -57,7 +57,7 @@ def compare_all(seeds: Sequence[int], folder: Path, record_property: Record) -> 
 
 
 @pytest.mark.slow
-def test_twenty_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
+def test_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
     drawn = compare_all(SEEDS, tmp_path, record_property)
     assert [trap.value for trap in Trap if not drawn[trap]] == []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import pickle
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -25,7 +26,6 @@ from acked.checker.allconstants.proof import (
     _known_sets,
     prove_all_constants,
 )
-from acked.checker.allconstants.prover import Prover
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.checker.spec.spec import load_spec
@@ -39,7 +39,9 @@ from acked.model.replication.kip320 import kip320
 from acked.model.replication.state import Replica, State
 from tests.e2e.driver import acked
 from tests.places import SPECS
+from tests.proofs.few import prover_of
 from tests.proofs.grounded import grounded
+from tests.sharing import made_once
 
 pytestmark = pytest.mark.slow
 
@@ -48,30 +50,33 @@ SHIPPED = shipped_sets(kip320)
 VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
 
 
-TOLD: list[tuple[str, int, int]] = []
-"""What was told while KIP-320 was proved."""
-
-
 @cache
 def proof(name: str = "kip320") -> AllConstantsProof:
     return prove_all_constants(PROTOCOLS[name], LIMITS)
 
 
 class Written(NamedTuple):
-    """The proof of all that kip320's spec asks, the folder of its queries, and the command's answer."""
+    """The proof of all that kip320's spec asks, the folder of its queries, the command's answer, and its progress."""
 
     proof: AllConstantsProof
     folder: Path
     done: CompletedProcess[str]
+    told: list[tuple[str, int, int]]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    folder = tmp_path_factory.mktemp("proof")
+    place = made_once(tmp_path_factory, "kip320-proof", write)
+    return cast(Written, pickle.loads((place / "written").read_bytes()))._replace(folder=place)
+
+
+def write(folder: Path) -> None:
+    """Fills the folder, for all processes of the session."""
     made: list[AllConstantsProof] = []
+    told: list[tuple[str, int, int]] = []
 
     def tell(result: ObligationResult, number: int, count: int) -> None:
-        TOLD.append((result.clause, number, count))
+        told.append((result.clause, number, count))
 
     def prove(protocol: Protocol, _: Limits, options: AllConstantsOptions, *asked: Any) -> AllConstantsProof:
         drop, _, switches = asked
@@ -81,7 +86,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(all_constants, "prove_all_constants", prove)
         done = acked("prove", "all-constants", "kip320", "--smt2", folder, "--format", "json", "--quiet")
-    return Written(made[0], folder, done)
+    (folder / "written").write_bytes(pickle.dumps(Written(made[0], folder, done, told)))
 
 
 ASKED = {"kip320": load_spec(SPECS / "kip320.toml").asked.properties}
@@ -95,8 +100,8 @@ def obligations(protocol: Protocol, drop: Iterable[tuple[str, str]] = (), asked:
 
 
 @cache
-def prover() -> Prover:
-    return Prover(obligations(kip320, asked=ASKED["kip320"]))
+def of_kip320() -> Obligations:
+    return obligations(kip320, asked=ASKED["kip320"])
 
 
 def test_kip320_holds_for_all_constants(written: Written) -> None:
@@ -158,18 +163,18 @@ def test_the_proof_is_plain_data_that_names_what_it_used(written: Written) -> No
 
 def test_progress_is_told_after_every_obligation(written: Written) -> None:
     assert len(written.proof.obligations) == 378
-    assert [number for _, number, _ in TOLD] == list(range(1, 379))
-    assert {count for _, _, count in TOLD} == {378}
+    assert [number for _, number, _ in written.told] == list(range(1, 379))
+    assert {count for _, _, count in written.told} == {378}
 
 
 def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> None:
     key = "BecomeLeader|CommitRequest"
-    number = [item.key for item in prover().obligations.all].index(key)
     core = SHIPPED.cores[key]
-    problem = FirstOrderProblem("kip320", asked=ASKED["kip320"])
-    engines = {seconds: LemmaProcess(problem, seconds) for seconds in (600.0, 0.001)}
-    for seconds, lemmas, proved in ((600.0, None, False), (0.001, core.lemmas, False), (600.0, core.lemmas, True)):
-        answer = engines[seconds].answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
+    engine = LemmaProcess(FirstOrderProblem("kip320", asked=ASKED["kip320"]), 0.001)
+    number = [item.key for item in engine._obligations.all].index(key)
+    for seconds, lemmas, proved in ((0.001, core.lemmas, False), (600.0, None, False), (600.0, core.lemmas, True)):
+        engine._prover._seconds = seconds
+        answer = engine.answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
         assert isinstance(answer, ObligationAnswer)
         assert (answer.is_proved, answer.counterexample) == (proved, None)
 
@@ -185,12 +190,12 @@ def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: 
 
 
 def find_again(keys: Iterable[str]) -> None:
-    search = CoreSearch(prover())
-    known = {item.key: item for item in prover().obligations.all}
-    for key in keys:
-        found = search.find(known[key])
-        assert isinstance(found, Core), key
-        assert prover().effort(known[key], found, SEARCH_EFFORT) is not None, key
+    few = prover_of(of_kip320(), keys)
+    search = CoreSearch(few)
+    for item in few.obligations.all:
+        found = search.find(item)
+        assert isinstance(found, Core), item.key
+        assert few.effort(item, found, SEARCH_EFFORT) is not None, item.key
 
 
 def test_lemma_sets_are_found_again_from_nothing() -> None:
@@ -238,8 +243,9 @@ def test_what_is_false_is_not_proved_because_it_is_asked() -> None:
         Property("NothingIsWritten", Kind.STEP, _no_log_grows, "", "", ""),
     )
     asked = Obligations(kip320, replace(argument, further=false).asking(item.name for item in false))
-    search = CoreSearch(Prover(asked), FIRST_EFFORT)
-    found = {item.key: search.find(item) for item in asked.all if item.clause in ("Empty", "NothingIsWritten")}
+    said = [item.key for item in asked.all if item.clause in ("Empty", "NothingIsWritten")]
+    search = CoreSearch(few := prover_of(asked, said), FIRST_EFFORT)
+    found = {item.key: search.find(item) for item in few.obligations.all}
     assert found["promises|Empty"] is None
     written = found["LeaderWrite|NothingIsWritten"]
     assert isinstance(written, StepCounterexample)
@@ -288,12 +294,13 @@ def refutes(text: str) -> bool:
     return str(answer).split() == ["unsat"]
 
 
-def refuted_by_another(keys: Iterable[str]) -> list[str]:
+def refuted_by_another(keys: Sequence[str]) -> list[str]:
     """The obligations that cvc5 refutes in their form without quantifiers."""
-    known = {item.key: item for item in prover().obligations.all}
+    few = prover_of(of_kip320(), keys)
+    known = {item.key: item for item in few.obligations.all}
     refuted = []
     for key in keys:
-        text = grounded(prover(), known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
+        text = grounded(few, known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
         assert text is not None, key
         assert "forall" not in text
         refuted += [key] if refutes(text) else []
@@ -307,7 +314,7 @@ def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
 
 @pytest.mark.long
 def test_a_second_solver_refutes_a_sixth_of_all_obligations() -> None:
-    keys = [item.key for item in prover().obligations.all][::6]
+    keys = [item.key for item in of_kip320().all][::6]
     assert refuted_by_another(keys) == keys
 
 

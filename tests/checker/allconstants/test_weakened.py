@@ -9,7 +9,6 @@ import pytest
 
 from acked.checker.allconstants.lemma_search import FIRST_EFFORT, CoreSearch, LemmaProcess
 from acked.checker.allconstants.proof import covering_argument
-from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
@@ -30,7 +29,8 @@ from acked.model.replication.common import (
 )
 from acked.model.replication.kip320 import kip320
 from acked.model.replication.state import Epoch, Replica, State
-from tests.checker.allconstants.test_allconstants import ASKED, SHIPPED, obligations, prover
+from tests.checker.allconstants.test_allconstants import ASKED, SHIPPED, obligations
+from tests.proofs.few import prover_of
 
 pytestmark = pytest.mark.slow
 
@@ -113,8 +113,8 @@ OTHERWISE = (hw_of_any_epoch, follow_a_leader_to_be)
 def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
     action: str, function: Callable[..., None], broken: str
 ) -> None:
-    weakened = Prover(obligations(replaced(action, function)))
-    [obligation] = [item for item in weakened.obligations.all if (item.subject, item.clause) == (action, broken)]
+    weakened = prover_of(obligations(replaced(action, function)), [f"{action}|{broken}"])
+    [obligation] = weakened.obligations.all
     assert weakened.solve(obligation, SHIPPED.cores[obligation.key].lemmas, FIRST_EFFORT) is None
     found = CoreSearch(weakened).find(obligation, suspect=True)
     assert isinstance(found, StepCounterexample)
@@ -125,7 +125,7 @@ def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
 def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
     action = "FencedFollowerFetch"
     engine = LemmaProcess(FirstOrderProblem("kip320", ((action, "follows in this epoch"),), asked=ASKED["kip320"]), 600.0)
-    keys = [item.key for item in prover().obligations.all]
+    keys = [item.key for item in engine._obligations.all]
     for clause, proved in (("RecordEpoch", False), ("LogMatching", False), ("IsrHasLeader", True)):
         core = SHIPPED.cores[f"{action}|{clause}"]
         task = ObligationTask(keys.index(f"{action}|{clause}"), core.lemmas, core.way, FIRST_EFFORT, True, suspect=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from acked.base.bounds import Bounds
 from acked.base.processes import Limits
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import PROOF_EFFORT, covering_argument, prove_all_constants
-from acked.checker.allconstants.prover import Prover
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -31,6 +29,7 @@ from acked.model.partition.rules.versions import ZOOKEEPER
 from tests.checker.proof.test_partition_proof import broken, only
 from tests.model.firstorder.comparing import Comparison
 from tests.places import CHECKOUT
+from tests.proofs.few import prover_of
 
 PROMISES = tuple(
     properties_of(partition)[name] for name in ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
@@ -58,13 +57,6 @@ def switches(**changed: object) -> dict[str, int]:
     """The constants that a proof for all constants is given."""
     bound = partition.bind({**constants(), **changed})
     return {name: value for name, value in bound.items() if name not in (*partition.sizes, "max_controller_epoch")}
-
-
-@cache
-def prover() -> Prover:
-    argument = argument_of(partition, switches())
-    assert argument is not None
-    return Prover(Obligations(partition, argument, (), switches()))
 
 
 def needed_by(lemma: Property) -> re.Match[str]:
@@ -160,11 +152,14 @@ def test_the_argument_for_all_constants_says_which_controllers_it_covers() -> No
 
 @pytest.mark.slow
 def test_a_sample_of_the_obligations_is_proved_with_the_shipped_sets() -> None:
-    found = prover().obligations
-    known = add_older_sets(CoreFile.load(shipped_file(found.argument)), found.argument)
-    for item in [item for item in found.all if item.may_use][::97]:
+    argument = argument_of(partition, switches())
+    assert argument is not None
+    found = Obligations(partition, argument, (), switches())
+    known = add_older_sets(CoreFile.load(shipped_file(argument)), argument)
+    prover = prover_of(found, [item.key for item in found.all if item.may_use][::97])
+    for item in prover.obligations.all:
         core = known.cores[item.key]
-        assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
+        assert prover.solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
 
 @pytest.mark.slow

@@ -101,8 +101,8 @@ def test_every_property_is_proved_with_the_lemmas_that_it_names(name: str, numbe
 def test_symmetry_changes_the_number_of_queries_and_nothing_else() -> None:
     lemmas = lemmas_for(PROTOCOLS["kip320"], GOALS)
     assert lemmas is not None
-    one = prove_by_induction(question("kip320", (2, 2, 2, 1)), lemmas, LIMITS)
-    all_of_them = prove_by_induction(question("kip320", (2, 2, 2, 1)), lemmas, LIMITS, InductionOptions(use_symmetry=False))
+    one = prove_by_induction(question("kip320", (2, 1, 1, 1)), lemmas, LIMITS)
+    all_of_them = prove_by_induction(question("kip320", (2, 1, 1, 1)), lemmas, LIMITS, InductionOptions(use_symmetry=False))
     assert verdicts(one) == verdicts(all_of_them)
     assert one.induction is not None
     assert all_of_them.induction is not None
@@ -207,7 +207,7 @@ def test_a_counterexample_satisfies_everything_assumed_and_breaks_what_it_says()
 
 @pytest.mark.slow
 def test_a_solver_without_time_proves_nothing() -> None:
-    result = prove_by_induction(question("kip320", (3, 2, 2, 2)), KIP320_LEMMAS, Limits(2, 0.001))
+    result = prove_by_induction(question("kip320", (2, 2, 2, 2)), KIP320_LEMMAS, Limits(2, 0.001))
     assert result.verdict is Verdict.INCOMPLETE
     assert result.exit_code == 152
     undecided = {name for name, verdict in verdicts(result).items() if verdict is ObligationVerdict.UNDECIDED}
@@ -229,12 +229,13 @@ def test_a_killed_solver_is_reported_and_the_others_go_on(monkeypatch: pytest.Mo
                 self.killed = True
                 os.kill(pools[0].pids[0], signal.SIGKILL)
 
-    result = prove_by_induction(question("kip320", (3, 2, 2, 2)), KIP320_LEMMAS, Limits(1, 300.0), observer=Killer())
+    result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, Limits(1, 300.0), observer=Killer())
     assert result.induction is not None
     lost = [item for item in result.induction.obligations if item.verdict is ObligationVerdict.UNDECIDED]
     assert len(lost) == 1
     assert "SIGKILL" in lost[0].reason
-    assert len([item for item in result.induction.obligations if item.verdict is ObligationVerdict.PROVED]) == 14
+    proved = [item for item in result.induction.obligations if item.verdict is ObligationVerdict.PROVED]
+    assert len(proved) == len(result.induction.obligations) - 1 > 8
     assert result.verdict is Verdict.INCOMPLETE
 
 

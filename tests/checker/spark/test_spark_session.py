@@ -74,11 +74,35 @@ def test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone(
     assert java_version(home) is not None
 
 
+EAGER = {
+    **PATIENT,
+    "spark.app.name": "mine",
+    "spark.executor.memory": "512m",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "10ms",
+    "spark.speculation.multiplier": "1",
+    "spark.speculation.quantile": "0.1",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
+}
+"""Speculation, as eager as it can be, and the check of slots are the user's to set."""
+
+
+def assert_as_locally(driver: SparkDriver, folder: Path) -> None:
+    """Of a search whose levels have 21 states."""
+    question = ask(counters(2, 20), always("Any", lambda s: s.n0 >= 0))
+    with RunDirectory.create(folder, question) as run:
+        result = SparkSearch(question, run, driver).run()
+    assert (answer(result), result.workers) == (answer(search(question)), 2)
+
+
+@pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.timeout(600)
 def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outlives_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME."""
+    """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME; tasks may be repeated, too."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):
@@ -90,44 +114,29 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
     monkeypatch.setenv("PATH", str(tools))
     assert "java-" in find_java().name
     before = set(descendants(os.getpid()))
-    with SparkDriver(SparkSettings("local[2]", {"spark.app.name": "mine"}), tmp_path / "spark.log") as driver:
+    with SparkDriver(SparkSettings("local[2,3]", EAGER), tmp_path / "spark.log") as driver:
         assert driver.context.appName == "mine"
         assert driver.collect(range(5), 2, lambda items: [len(list(items))]) == [2, 3]
+        assert_as_locally(driver, tmp_path / "run")
         assert set(descendants(os.getpid())) - before
     assert set(descendants(os.getpid())) - before == set()
     assert capfd.readouterr() == ("", ""), "Spark's own noise stays out of the terminal"
     assert (tmp_path / "spark.log").stat().st_size > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("master", ["local[2,3]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
-def test_tasks_that_spark_may_repeat_and_an_executor_that_is_killed_change_no_answer(tmp_path: Path, master: str) -> None:
-    """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
-    conf = {
-        **PATIENT,
-        "spark.executor.memory": "512m",
-        "spark.speculation": "true",
-        "spark.speculation.interval": "10ms",
-        "spark.speculation.multiplier": "1",
-        "spark.speculation.quantile": "0.1",
-        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
-        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
-    }
-    question = ask(counters(2, 20), always("Any", lambda s: s.n0 >= 0))
+def test_tasks_that_spark_may_repeat_and_an_executor_that_is_killed_change_no_answer(tmp_path: Path) -> None:
+    """The test above asks so of the tasks of one Java process."""
     killed: list[int] = []
 
     def act() -> None:
         killed.extend(executors_below(os.getpid())[:1])
         kill(killed[0])
 
-    with SparkDriver(SparkSettings(master, conf), tmp_path / "spark.log") as driver:
-        with RunDirectory.create(tmp_path / "run", question) as run:
-            result = SparkSearch(question, run, driver).run()
-        assert (answer(result), result.workers) == (answer(search(question)), 2)
-        if driver.settings.is_local:
-            return  # Without executors of its own.
+    with SparkDriver(SparkSettings("local-cluster[2,1,1024]", EAGER), tmp_path / "spark.log") as driver:
+        assert_as_locally(driver, tmp_path / "run")
         # Large enough that tasks, who do not wait for the driver, are still at work when it has seen level 9.
         with RunDirectory.create(tmp_path / "another", spec("kip320-3222"), 7) as run:
             result = SparkSearch(spec("kip320-3222"), run, driver, observer=At(9, act)).run()

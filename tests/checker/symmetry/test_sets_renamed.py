@@ -274,7 +274,7 @@ def is_renamed(instance, step) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [100, pytest.param(250, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [50, pytest.param(250, marks=pytest.mark.long)])
 def test_what_is_accepted_is_so_in_every_state(seeds: int) -> None:
     answers = []
     for seed in range(seeds):

@@ -123,7 +123,7 @@ EVERYTHING: list[dict[str, Any]] = [
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
     for constants in EVERYTHING:
-        for kind, text in sentences(compaction.instantiate(constants), 3000, 60):
+        for kind, text in sentences(compaction.instantiate(constants), 1200, 60):
             assert text[0].islower()
             assert "None" not in text
             told.setdefault(kind, text)

@@ -129,7 +129,7 @@ def test_brokers_are_interchangeable() -> None:
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
     for constants in (EVERYTHING, BATCHED, OUT_OF_STEP, {"records": 4, "transactions": True}):
-        for kind, text in sentences(coordinator.instantiate(constants), 3000, 60):
+        for kind, text in sentences(coordinator.instantiate(constants), 2000, 60):
             assert text[0].islower()
             assert "None" not in text
             told.setdefault(kind, text)

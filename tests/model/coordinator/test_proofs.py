@@ -51,7 +51,7 @@ def test_promises_are_proved_by_induction_with_every_field_in_its_domain(
     assert [item.name for item in result.induction.actions if item.never_fires] == ["CommitOutOfStep"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("without", LEMMAS, ids=lambda item: str(item.name))
 def test_without_any_of_the_lemmas_the_proof_fails(without: Property) -> None:

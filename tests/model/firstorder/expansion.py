@@ -64,7 +64,13 @@ class Expansion:
             everybody = self._sizes[symbol.arguments[0]]
             meant = min(resolve(cast(IntLike, count), instance.constants) or everybody, everybody)
             self._chosen[symbol] = (1 << meant) - 1
-        self._made: dict[tuple[int, tuple[int, ...]], Expr] = {}
+        self._made: dict[tuple[int, ...], Expr] = {}
+        self._free: dict[int, list[int]] = {}
+        pool = self._pool
+        self._build: dict[Op, Any] = {
+            Op.ADD: pool.add, Op.SUB: pool.sub, Op.MUL: pool.mul, Op.EQ: pool.eq, Op.LT: pool.lt, Op.NOT: pool.not_,
+            Op.AND: pool.and_, Op.OR: pool.or_, Op.ITE: pool.ite,
+        }  # fmt: skip
         self.unique: list[Expr] = []
         """For every defined term so far: that exactly one value satisfies its definition."""
         self.facts: list[Expr] = []
@@ -123,7 +129,10 @@ class Expansion:
         return total
 
     def _expand(self, term: Term, env: Environment) -> Expr:
-        key = (term.id, tuple(env[number].id for number in sorted(term.free)))
+        free = self._free.get(term.id)
+        if free is None:
+            free = self._free[term.id] = sorted(term.free)
+        key = (term.id, *[env[number].id for number in free])
         known = self._made.get(key)
         if known is None:
             known = self._made[key] = self._make(term, env)
@@ -140,12 +149,7 @@ class Expansion:
                 return self._quantifier(term, env)
             case Op.APPLY:
                 return self._apply(term.value, [self._expand(arg, env) for arg in term.args])
-        args = [self._expand(arg, env) for arg in term.args]
-        build: dict[Op, Any] = {
-            Op.ADD: pool.add, Op.SUB: pool.sub, Op.MUL: pool.mul, Op.EQ: pool.eq, Op.LT: pool.lt, Op.NOT: pool.not_,
-            Op.AND: pool.and_, Op.OR: pool.or_, Op.ITE: pool.ite,
-        }  # fmt: skip
-        made: Expr = build[term.op](*args)
+        made: Expr = self._build[term.op](*[self._expand(arg, env) for arg in term.args])
         return made
 
     def _quantifier(self, term: Term, env: Environment) -> Expr:

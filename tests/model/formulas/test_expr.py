@@ -18,14 +18,14 @@ from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATES, Recipe,
 
 
 @pytest.mark.slow
-@settings(max_examples=250)
+@settings(max_examples=125)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_a_folded_expression_means_what_python_says(recipe: Recipe, state: tuple[int, ...]) -> None:
     assert evaluate(build(recipe, Pool()), state) == mean(recipe, state)
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...]) -> None:
     nodes = evaluation_order([build(recipe, Pool())])
@@ -34,7 +34,7 @@ def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...])
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.one_of(INTS, BOOLS), st.lists(st.one_of(INTS, BOOLS), max_size=3))
 def test_a_digest_does_not_depend_on_what_else_was_made_before(recipe: Recipe, others: list[Recipe]) -> None:
     plain, crowded = Pool(), Pool()
@@ -46,7 +46,7 @@ def test_a_digest_does_not_depend_on_what_else_was_made_before(recipe: Recipe, o
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.one_of(INTS, BOOLS), min_size=1, max_size=3))
 def test_digests_tell_all_expressions_of_a_pool_apart(recipes: list[Recipe]) -> None:
     pool = Pool()
@@ -69,7 +69,7 @@ def test_a_digest_knows_the_order_of_arguments_where_it_matters() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.one_of(INTS, BOOLS))
 def test_a_recipe_built_twice_in_one_pool_is_one_node(recipe: Recipe) -> None:
     pool = Pool()
@@ -77,7 +77,7 @@ def test_a_recipe_built_twice_in_one_pool_is_one_node(recipe: Recipe) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.one_of(INTS, BOOLS))
 def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recipe) -> None:
     for node in evaluation_order([build(recipe, Pool())]):
@@ -86,7 +86,7 @@ def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recip
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.one_of(INTS, BOOLS))
 def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:
     for node in evaluation_order([build(recipe, Pool())]):
@@ -94,7 +94,7 @@ def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_substituting_every_field_by_its_code_leaves_a_literal(recipe: Recipe, state: tuple[int, ...]) -> None:
     pool, root = Pool(), build(recipe, Pool())

@@ -151,7 +151,7 @@ def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
     some = ((FAILING, 40), (CHANGING, 40), (REPLACING, 60), (REMOVING, 20), (LAGGING, 20), (ADDING, 20), (UPGRADING, 20))
     for constants, length in some:
-        for kind, text in sentences(kraft.instantiate(constants), 3000, length):
+        for kind, text in sentences(kraft.instantiate(constants), 1200, length):
             assert text[0].islower()
             assert "None" not in text
             told.setdefault(kind, text)

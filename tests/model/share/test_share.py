@@ -94,7 +94,7 @@ def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> N
 @pytest.mark.slow
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
-    for kind, text in sentences(share.instantiate(EVERYTHING), 3000, 60):
+    for kind, text in sentences(share.instantiate(EVERYTHING), 1200, 60):
         assert text[0].islower()
         assert "None" not in text
         told.setdefault(kind, text)

@@ -91,14 +91,14 @@ def space(made: Instance, seen_of: Callable[[Plain], Seen], written: Callable[[s
     """`written`: what a step writes, of the name of its action and what is after it."""
     schema = made.schema
     first = tuple(schema.unpack(made.initial[0]))
-    places, seen, steps = {first: 0}, [seen_of(schema.decode(first))], list[list[tuple[int, Any]]]([[]])
+    places, plain, steps = {first: 0}, [schema.decode(first)], list[list[tuple[int, Any]]]([[]])
     for codes, step, after in plain_steps(made):
         if after not in places:
-            places[after] = len(seen)
-            seen.append(seen_of(schema.decode(after)))
+            places[after] = len(plain)
+            plain.append(schema.decode(after))
             steps.append([])
-        steps[places[codes]].append((places[after], written(step.action.name, schema.decode(after))))
-    return Space(seen, steps)
+        steps[places[codes]].append((places[after], written(step.action.name, plain[places[after]])))
+    return Space([seen_of(state) for state in plain], steps)
 
 
 # -- the two protocols -------------------------------------------------------------------------------------------------
