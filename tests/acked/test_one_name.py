@@ -176,7 +176,8 @@ def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], forei
     (foreign / "wrong.py").write_text(PROTOCOL.replace("s.holder = client", "s.holder = 'nobody'"))
     (foreign / "mistyped.py").write_text(mistyped)
     # mypy's own process is that of the test environment; what it looks at is the place's. What others have, it knows.
-    asked = ["-m", "mypy", "--strict", "--python-executable", always_at(places[way].python, way), "--cache-dir", MYPY_CACHE / way]
+    python = always_at(places[way].python, way)
+    asked = ["-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", MYPY_CACHE / way]
     variables = {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
     done = run(
         Place(Path(sys.executable), {}), *asked, "locks.py", "wrong.py", "mistyped.py", cwd=foreign, **variables

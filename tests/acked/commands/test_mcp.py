@@ -208,14 +208,15 @@ def test_a_question_ends_with_its_time(serving: Callable[..., Agent], root: Path
 
 def test_who_waits_is_told_that_the_question_is_under_way(agent: Agent, root: Path) -> None:
     told: list[str | None] = []
-    scope = anyio.CancelScope()
+    scopes: list[anyio.CancelScope] = []
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
-        scope.cancel()
+        scopes[0].cancel()
 
     async def ask() -> None:
-        with scope:
+        with anyio.move_on_after(30) as scope:
+            scopes.append(scope)
             await agent.client.call_tool("check", {"spec": large(root)}, progress_callback=tell)
 
     agent.portal.call(ask)

@@ -168,7 +168,7 @@ def test_changes_that_were_not_decided_are_named_and_not_taken_for_changes_that_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("acked.audit.decision.joint.is_proved", lambda _: False)  # As where nothing is proved.
-    assumed = Assumptions((Faults(CrashKind.ONE_MACHINE),), max_states=3_000)
+    assumed = Assumptions((Faults(CrashKind.ONE_MACHINE),), max_states=30_000)
     given = given_of(acks="all", factor="3", least="1")
     advice = Auditor(given, release("4.1"), "kraft", assumed=assumed, runner=KEPT).run((LOSS,)).of(LOSS).advice
     assert advice is not None
