@@ -25,7 +25,7 @@ from acked.checker.spec.resolve import property_named
 from acked.model.kraft import settings
 from acked.model.kraft.protocol import kraft
 from acked.model.kraft.versions import VERSIONS
-from acked.model.language.tracings import ActionInstance
+from acked.model.language.tracings import ActionInstance, Tracings
 from acked.reports.runs.view import steps_of
 
 PROPERTIES: Mapping[str, str] = {
@@ -93,10 +93,11 @@ def audit_quorum(
 ) -> QuorumAudit:
     """The answers; `SpecUnreadable` for a step that needs a leader where none can be, `ConfigurationError` for a release."""
     rules = _rules(version, plan)
-    _widest(plan, plan.steps, rules).runs()  # A step that cannot be taken is told before anything is searched.
+    tracings = Tracings()
+    _widest(plan, plan.steps, rules, tracings).runs()  # A step that cannot be taken is told before anything is searched.
     asked = []
     for count in range(len(plan.steps) + 1):
-        asked.append(_ask(plan, count, rules, max_states))
+        asked.append(_ask(plan, count, rules, tracings, max_states))
         on_step(count + 1, len(plan.steps) + 1)
     return QuorumAudit(plan, rules, tuple(asked))
 
@@ -116,12 +117,12 @@ def _rules(version: str | None, plan: QuorumPlan) -> str:
     return release(version).newest_of(VERSIONS)
 
 
-def _ask(plan: QuorumPlan, count: int, rules: str, max_states: int) -> AskedStep:
+def _ask(plan: QuorumPlan, count: int, rules: str, tracings: Tracings, max_states: int) -> AskedStep:
     """The answers from the state after so many steps on."""
     steps = plan.steps[:count]
-    widest = _widest(plan, steps, rules)
+    widest = _widest(plan, steps, rules, tracings)
     used = max(map(widest.newest_epoch, widest.runs()))
-    course = _Course(plan, steps, rules, used + plan.epochs_after)
+    course = _Course(plan, steps, rules, tracings, used + plan.epochs_after)
     runs = course.runs()
     answers: list[QuorumAnswer] = []
     for failure in QuorumFailure:
@@ -131,15 +132,17 @@ def _ask(plan: QuorumPlan, count: int, rules: str, max_states: int) -> AskedStep
     return AskedStep(steps[-1] if steps else None, tuple(answers))
 
 
-def _widest(plan: QuorumPlan, steps: Sequence[QuorumStep], rules: str) -> _Course:
+def _widest(plan: QuorumPlan, steps: Sequence[QuorumStep], rules: str, tracings: Tracings) -> _Course:
     """The steps with as many leader epochs as they may take: whoever is stopped may have been the leader."""
-    return _Course(plan, steps, rules, 1 + sum(step.kind is StepKind.STOP for step in steps))
+    return _Course(plan, steps, rules, tracings, 1 + sum(step.kind is StepKind.STOP for step in steps))
 
 
 class _Course:
     """The first steps of a plan, as runs of `kraft` in which all goes well."""
 
-    def __init__(self, plan: QuorumPlan, steps: Sequence[QuorumStep], rules: str, max_epoch: int) -> None:
+    def __init__(
+        self, plan: QuorumPlan, steps: Sequence[QuorumStep], rules: str, tracings: Tracings, max_epoch: int
+    ) -> None:
         self.plan, self.steps = plan, steps
         self.number = {one: at for at, one in enumerate(plan.controllers)}
         kinds = [step.kind for step in self.steps]
@@ -154,7 +157,7 @@ class _Course:
             settings.formats.name: kinds.count(StepKind.FORMAT) + 1,
         }
         given = {name: item.value for name, item in kraft.profile(rules, None).items()}
-        self.instance = kraft.instantiate(kraft.bind({**given, **own}))
+        self.instance = kraft.instantiate(kraft.bind({**given, **own}), tracings=tracings)
 
     def runs(self) -> list[Run]:
         """The runs to just after the last step, one for each controller that may lead first, and then next."""
@@ -257,7 +260,8 @@ class _Course:
 
     def _fire_if(self, run: Run, *labels: str) -> Run:
         """The run with the first of these steps that can be taken."""
-        return next((self._fire(run, label) for label in labels if label in self._enabled(run)), run)
+        enabled = self._enabled(run)
+        return next((run.then(self.instance, enabled[label]) for label in labels if label in enabled), run)
 
     def _packed(self, run: Run, failure: QuorumFailure) -> tuple[int, ...]:
         state = {**self._last(run), "formats_left": int(failure is QuorumFailure.DISK)}

@@ -92,7 +92,16 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
 
 
 MYPY_CACHE = KEPT.with_name("mypy")
-"""What mypy keeps between ways and runs of the tests; it looks again at what has other bytes."""
+"""What mypy keeps between runs of the tests, for each way; it looks again at what has other bytes, or is elsewhere."""
+
+
+def always_at(python: Path, way: str) -> Path:
+    """The Python of an environment by a path that is the same in every run of the tests."""
+    link = MYPY_CACHE.with_name(f"environment-{way}")
+    made = link.with_suffix(f".{os.getpid()}")
+    made.symlink_to(python.parents[1])
+    made.rename(link)
+    return link / "bin" / python.name
 
 
 WAYS = pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
@@ -167,7 +176,8 @@ def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], forei
     (foreign / "wrong.py").write_text(PROTOCOL.replace("s.holder = client", "s.holder = 'nobody'"))
     (foreign / "mistyped.py").write_text(mistyped)
     # mypy's own process is that of the test environment; what it looks at is the place's. What others have, it knows.
-    asked = ["-m", "mypy", "--strict", "--python-executable", places[way].python, "--cache-dir", MYPY_CACHE]
+    python = always_at(places[way].python, way)
+    asked = ["-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", MYPY_CACHE / way]
     variables = {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
     done = run(
         Place(Path(sys.executable), {}), *asked, "locks.py", "wrong.py", "mistyped.py", cwd=foreign, **variables

@@ -153,6 +153,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(name: str) -
         raise ModuleNotFoundError("missing", name=f"{name}.part")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", ["validate server.log -t orders", "kafka list", "exercise --kafka 4.1.0"])
 def test_without_the_package_for_brokers_a_command_about_them_names_the_extra(arguments: str) -> None:
@@ -254,6 +255,7 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
     assert b"<!DOCTYPE html>" in page
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "name"),

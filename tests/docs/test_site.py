@@ -140,7 +140,11 @@ def test_the_search_knows_every_page(site: Path) -> None:
 
 
 def test_a_broken_link_a_page_without_a_way_to_it_and_a_spec_that_is_not_compiled_end_the_build(tmp_path: Path) -> None:
+    """Of most pages there are only the headings, to which links lead, and the files that they are made of."""
     shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
+    for path in (tmp_path / "docs").rglob("*.md"):
+        if path.name not in ("glossary.md", "tutorial.md"):
+            path.write_text("\n\n".join(line for line in path.read_text("utf-8").splitlines() if line.startswith("#")))
     with (tmp_path / "docs" / "glossary.md").open("a", encoding="utf-8") as file:
         file.write("\n[x](nowhere.md)\n\n[x](audit.md#no-such-part)\n")
     (tmp_path / "docs" / "orphan.md").write_text("# Nobody links to this\n")

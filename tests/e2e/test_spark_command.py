@@ -10,6 +10,7 @@ import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -263,7 +264,32 @@ def test_a_temporary_run_that_is_worth_resuming_is_kept_and_named_and_a_small_on
 
 
 @pytest.mark.spark
-def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(masters: list[str], tmp_path: Path) -> None:
+    """The test below without a Java process of its own."""
+    run = tmp_path / "run"
+
+    def interrupt() -> None:
+        while not (run / "commits" / "00006.json").exists():
+            time.sleep(0.0005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=interrupt, daemon=True).start()
+    done = acked("check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", run)
+    assert_interrupted(run, done.returncode, done.stdout, done.stderr)
+    assert masters == ["local[2]"]
+
+
+def assert_interrupted(run: Path, code: int, out: str, err: str) -> None:
+    assert "Traceback" not in err
+    assert code == 130, "the search was faster than the signal"
+    assert f"--resume {run}" in json.loads(out)["notes"][-1]
+    assert same(check("kip320", "--resume", run)) == same(check("kip320"))
+    assert os.listdir(run / "scratch") == []
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_ctrl_c_ends_the_driver_too_and_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
     run = tmp_path / "run"
     arguments = ["check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", str(run)]
     with subprocess.Popen(
@@ -274,8 +300,4 @@ def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(tmp_path: Path) 
             time.sleep(0.0005)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=120)
-    assert "Traceback" not in err
-    if child.returncode == 130:  # Otherwise the search was faster than the signal.
-        assert f"--resume {run}" in json.loads(out)["notes"][-1]
-    assert same(check("kip320", "--resume", run)) == same(check("kip320"))
-    assert os.listdir(run / "scratch") == []
+    assert_interrupted(run, child.returncode, out, err)

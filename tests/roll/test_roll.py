@@ -286,7 +286,7 @@ def test_a_plan_is_asked_about_as_if_it_had_begun_and_says_what_acks_1_loses_by_
     file.write_text(GOOD, "utf-8")
     wanted = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3, 4]}]}
     plan.write_text(json.dumps(wanted), "utf-8")
-    words = (str(file), "--kafka-version", "4.3", "--quorum", "none", "--plan", str(plan))
+    words = (str(file), "--kafka-version", "4.3", "--quorum", "none", "--plan", str(plan), "--broker", "2", "--stop", "clean")
     code, text = roll(*words)
     assert code == 0
     assert "Producers with acks=1 lose acknowledged records by the planned move of orders-0" in " ".join(text.split())
@@ -343,7 +343,7 @@ def test_a_topic_of_which_one_partition_is_moved_is_decided_though_its_partition
     both = replace(topic, partitions=(*topic.partitions, moved))
     cluster = live(topics=(both,), brokers=(*good.brokers, replace(own, number=4)))
     monkeypatch.setattr(ClusterFacts, "ask", lambda *_, **__: cluster)
-    assert roll("--bootstrap-server", "kafka:9092")[0] == 0
+    assert roll("--bootstrap-server", "kafka:9092", "--broker", "2", "--stop", "clean")[0] == 0
 
 
 def test_columns_are_found_whatever_their_order(tmp_path: Path) -> None:

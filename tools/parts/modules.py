@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from acked.checker.spec.spec import Spec
 from acked.checker.wasm.module import WIDTHS, compile_module
 from acked.checker.wasm.script import assembled, described, packed
 from acked.model.formulas.errors import DomainOverflow
+from acked.model.language.tracings import Tracings
 from acked.reports.pages.checking import bytes_needed, run_data
 from acked.reports.pages.page import script_text
 
@@ -82,9 +84,15 @@ def is_possible(spec: Spec) -> bool:
     return not any(item.kind in GRAPH_KINDS for item in spec.properties)
 
 
+@cache
+def _tracings() -> Tracings:
+    """What this process has traced: most specs are of one protocol."""
+    return Tracings()
+
+
 def _made(name: str, task: Task, pinned: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The description of a question, its module and what acked answered; None where a step leaves a field's domain."""
-    question = task.question()
+    question = task.question(_tracings())
     native, run = dict(pinned or {}), None
     if native.get("verdict") != Verdict.HOLDS.value:
         try:

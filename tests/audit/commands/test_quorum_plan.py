@@ -55,10 +55,11 @@ def test_the_active_one_of_two_is_not_removed_safely_and_every_form_tells_it(
         assert "0 is 10 and 1 is 20" in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_of_three_that_was_stopped_is_removed_safely_and_the_two_that_are_left_bear_no_lost_disk(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Above one of two is removed, and below one of three is stopped."""
     assert run(tmp_path, "dynamic 1 2 3, stop 3, remove-controller 3", "--format", "json") == 12
     found = steps(json.loads(capsys.readouterr().out))
     assert found["stop 3"] == {"nothing": None, "disk": None}
@@ -66,10 +67,26 @@ def test_one_of_three_that_was_stopped_is_removed_safely_and_the_two_that_are_le
 
 
 @pytest.mark.slow
+def test_a_third_voter_is_added_safely_and_two_of_which_one_loses_its_disk_have_no_leader_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "dynamic 1 2, add-controller 3", "--format", "json") == 12
+    document = json.loads(capsys.readouterr().out)
+    assert steps(document) == {
+        "before it": {"nothing": None, "disk": "QuorumCanElect"},
+        "add-controller 3": {"nothing": None, "disk": "QuorumCanElect"},
+    }
+    assert "2 records, 2 leader epochs beyond" in document["assumed"]
+
+
+@pytest.mark.long
 def test_a_fourth_voter_is_added_safely_unless_a_disk_is_lost_before_the_change_is_everywhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who has the change needs the vote of the new one, whose log is newer; the new one does not know that it may stand."""
+    """Who has the change needs the vote of the new one, whose log is newer; the new one does not know that it may stand.
+
+    Above a third one is added.
+    """
     assert run(tmp_path, "dynamic 1 2 3, add-controller 4", "--format", "json") == 12
     document = json.loads(capsys.readouterr().out)
     assert steps(document) == {

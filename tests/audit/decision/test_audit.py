@@ -161,7 +161,10 @@ CASES = {
 }
 
 
-LARGE = {(name, AuditQuestion.REORDERING) for name in ("the 0.10 defaults", "the 4.1 defaults")}
+LARGE = {
+    (name, AuditQuestion.REORDERING)
+    for name in ("the 0.10 defaults", "the 4.1 defaults", "durability as recommended")
+}
 """Of millions of states, for which nothing is special but their number: `make test-long` asks them."""
 EVERY = {(name, asked) for name, case in CASES.items() for asked in case.answers}
 OF_LOSS = {(name, asked) for name, asked in EVERY if asked is AuditQuestion.LOSS}

@@ -9,10 +9,10 @@ from acked.audit.decision.questions import Assumptions, AuditQuestion
 from acked.audit.reports import pages
 from acked.audit.reports.pages import counterexample, easiest_counterexample
 from acked.base.release import release
-from acked.checker.batch.local import BatchLimits
 from acked.checker.diagnosis.easiest import cost_of
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.reports.runs.effort import effort_of
+from tests.audit.decision.kept import KEPT
 from tests.audit.reading import gather
 
 
@@ -20,7 +20,7 @@ from tests.audit.reading import gather
 def test_the_page_of_a_story_leaves_out_what_it_does_not_need(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"replication.factor": "3", "acks": "1", "min.insync.replicas": "1"}
     given = gather([SettingEntry(key, value, "a file", 1) for key, value in values.items()])
-    auditor = Auditor(given, release("2.8.1"), assumed=Assumptions(), runner=BatchLimits(1, 1 << 28))
+    auditor = Auditor(given, release("2.8.1"), assumed=Assumptions(), runner=KEPT)
     answer = auditor.run((AuditQuestion.DUPLICATES,), advise=False).of(AuditQuestion.DUPLICATES)
     first, easiest = counterexample(answer), easiest_counterexample(answer)
     assert len(first.run.actions) == len(easiest.run.actions) == 5
