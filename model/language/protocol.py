@@ -296,9 +296,13 @@ class Instance:
 
     def shown_instance(self) -> Instance:
         """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
+        return self._shown or self
+
+    @cached_property
+    def _shown(self) -> Instance | None:
         constants = self.protocol.told_with(self.constants)
         if constants == self.constants:
-            return self
+            return None
         return Instance(self.protocol, self.protocol.bind(constants), self.dropped, is_lazy=True)
 
     # -- tracing ------------------------------------------------------------------------------------------------

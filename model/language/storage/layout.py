@@ -173,7 +173,12 @@ class Schema:
 
     def unpack(self, words: Sequence[int]) -> list[int]:
         """The leaf codes of a packed state."""
-        return [words[leaf.word] >> leaf.shift & ((1 << leaf.bits) - 1) for leaf in self.leaves]
+        return [words[word] >> shift & mask for word, shift, mask in self._places]
+
+    @cached_property
+    def _places(self) -> Sequence[tuple[int, int, int]]:
+        """Of every leaf its word, its lowest bit there, and as many ones as it has bits."""
+        return [(leaf.word, leaf.shift, (1 << leaf.bits) - 1) for leaf in self.leaves]
 
     def decode(self, codes: Sequence[int]) -> dict[str, Any]:
         """The state as nested plain values, ready for JSON."""
