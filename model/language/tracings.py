@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
 from math import prod
-from typing import Any, Protocol, SupportsIndex, TypeVar, overload
+from typing import Protocol, TypeVar, cast, overload
 
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
@@ -268,22 +268,29 @@ class _Constants(Mapping[str, int]):
 _Item = TypeVar("_Item")
 
 
-class _Noted(list[_Item]):
-    """Leaves or their codes, that note which of them were looked at, by the numbers of the leaves."""
+class _Noted(dict[int, _Item]):
+    """Leaves or their codes by the numbers of the leaves, that note which of them were looked at: those that it has."""
 
-    seen: set[int]
+    def __init__(self, whole: Sequence[_Item], seen: set[int]) -> None:
+        self._whole, self._seen = whole, seen
 
-    @overload
-    def __getitem__(self, number: SupportsIndex) -> _Item: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[_Item]: ...
-    def __getitem__(self, number: Any) -> Any:
-        self.seen.update(range(len(self)) if isinstance(number, slice) else (number,))
-        return list.__getitem__(self, number)
+    def __missing__(self, number: int) -> _Item:
+        item = self[number] = self._whole[number]
+        self._seen.add(number)
+        return item
 
-    def __iter__(self) -> Iterator[_Item]:
-        self.seen.update(range(len(self)))
-        return list.__iter__(self)
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    def __iter__(self) -> Iterator[_Item]:  # type: ignore[override]
+        return (self[number] for number in range(len(self)))
+
+    def copy(self) -> list[_Item]:  # type: ignore[override]
+        """All of them, for the one who has the trace made: that he looks is no part of it."""
+        made = [*self._whole]
+        for number, item in self.items():
+            made[number] = item
+        return made
 
 
 class _Schema(Schema):
@@ -301,15 +308,14 @@ class Watched:
     def __init__(self, ground: Ground) -> None:
         self.asked: dict[str, int] = {}
         self.seen: set[int] = set()
-        leaves, self._codes = _Noted(ground.schema.leaves), _Noted(ground.codes())
-        leaves.seen = self._codes.seen = self.seen
+        leaves, self._codes = _Noted(ground.schema.leaves, self.seen), _Noted(ground.codes(), self.seen)
         constants = _Constants(ground.constants, self.asked)
         self.constants: Constants = constants
         self.schema: Schema = _Schema(ground.schema, leaves, constants)
 
     def codes(self) -> list[Expr]:
         """The code of every leaf before the step; to be taken once."""
-        return self._codes
+        return cast("list[Expr]", self._codes)
 
 
 # -- instances of actions that are made when they are asked for ----------------------------------------------------------
@@ -427,10 +433,9 @@ class Common:
         for codes, seen, holds in known:
             if all(after[leaf] is code for leaf, code in codes) and seen.is_of(ground.constants, kinds):
                 return holds
-        watched, noted = Watched(ground), _Noted(after)
-        noted.seen = set()
-        holds = trace(watched, noted)
-        known.append((tuple((leaf, after[leaf]) for leaf in noted.seen), _Seen.by(watched, kinds), holds))
+        watched, read = Watched(ground), set[int]()
+        holds = trace(watched, cast("list[Expr]", _Noted(after, read)))
+        known.append((tuple((leaf, after[leaf]) for leaf in read), _Seen.by(watched, kinds), holds))
         return holds
 
 
