@@ -202,7 +202,8 @@ class Computed(_Unbound):
     make: Callable[[Mapping[str, int]], int]
 
     def under(self, constants: Mapping[str, int]) -> int:
-        return self.make(constants)
+        note: Callable[[Callable[[Mapping[str, int]], int]], int] | None = getattr(constants, "computed", None)
+        return self.make(constants) if note is None else note(self.make)
 
     @property
     def on(self) -> bool:

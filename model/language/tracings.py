@@ -9,7 +9,7 @@ is traced, so that an instance which has the same of each takes what is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
@@ -17,7 +17,7 @@ from math import prod
 from typing import Protocol, TypeVar, cast, overload
 
 from acked.model.formulas.binding import all_closed, closed
-from acked.model.formulas.errors import ModelError, StepError
+from acked.model.formulas.errors import ModelError, StepError, attempt
 from acked.model.formulas.evaluate import Evaluator, leaves_of
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.places import located
@@ -243,12 +243,24 @@ def _refuse(what: str, guard: Guard | None) -> None:
 # -- what a trace looks at ----------------------------------------------------------------------------------------------
 
 
-class _Constants(Mapping[str, int]):
-    """Constants that note which of them were asked for; a name that is missing is a mistake, and ends the trace."""
+_Make = Callable[[Constants], int]
 
-    def __init__(self, constants: Constants, asked: dict[str, int]) -> None:
+
+class _Constants(Mapping[str, int]):
+    """Constants that note which of them were asked for, and what was computed of them: it may be the same of others.
+
+    A name that is missing is a mistake, and ends the trace.
+    """
+
+    def __init__(self, constants: Constants, asked: dict[str, int], made: dict[_Make, int]) -> None:
         self._constants = constants
-        self._asked = asked
+        self._asked, self._made = asked, made
+
+    def computed(self, make: _Make) -> int:
+        """See `Computed`."""
+        if make not in self._made:
+            self._made[make] = make(self._constants)
+        return self._made[make]
 
     def __getitem__(self, name: str) -> int:
         value = self._asked[name] = self._constants[name]
@@ -307,9 +319,10 @@ class Watched:
 
     def __init__(self, ground: Ground) -> None:
         self.asked: dict[str, int] = {}
+        self.made: dict[_Make, int] = {}
         self.seen: set[int] = set()
         leaves, self._codes = _Noted(ground.schema.leaves, self.seen), _Noted(ground.codes(), self.seen)
-        constants = _Constants(ground.constants, self.asked)
+        constants = _Constants(ground.constants, self.asked, self.made)
         self.constants: Constants = constants
         self.schema: Schema = _Schema(ground.schema, leaves, constants)
 
@@ -369,19 +382,25 @@ def numbers_of(actions: Sequence[ActionInstance]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a trace looked at: constants with their values, and leaves with what they hold."""
+    """What a trace looked at: constants with their values, what they make, and leaves with what they hold."""
 
     asked: tuple[tuple[str, int], ...]
+    made: tuple[tuple[_Make, int], ...]
     leaves: tuple[tuple[int, int], ...]
 
     @classmethod
     def by(cls, watched: Watched, kinds: Sequence[int]) -> _Seen:
-        return cls(tuple(watched.asked.items()), tuple((leaf, kinds[leaf]) for leaf in watched.seen))
+        leaves = tuple((leaf, kinds[leaf]) for leaf in watched.seen)
+        return cls(tuple(watched.asked.items()), tuple(watched.made.items()), leaves)
 
     def is_of(self, constants: Constants, kinds: Sequence[int]) -> bool:
-        return all(kinds[leaf] == kind for leaf, kind in self.leaves) and all(
-            constants[name] == value for name, value in self.asked
-        )
+        if any(constants[name] != value for name, value in self.asked):
+            return False
+        if any(kinds[leaf] != kind for leaf, kind in self.leaves):
+            return False
+        with suppress(ModelError), attempt():  # What refuses these constants is told by the trace.
+            return all(make(constants) == value for make, value in self.made)
+        return False
 
 
 @dataclass
