@@ -20,7 +20,8 @@ from acked.model.language.context import Constant, fact, switch
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import implies, ite, one_of
 from acked.model.language.state import Array, Present, Struct, field, remembered
-from acked.model.language.tracings import Common, Effect, Ground, Tracings
+from acked.model.language.storage.noted import Ground
+from acked.model.language.tracings import Common, Effect, Tracings
 from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import KRAFT
@@ -145,7 +146,7 @@ def test_what_is_computed_of_constants_is_looked_at_and_not_the_constants() -> N
     assert [traced(tracings, change) for change in ({}, {"most": 3}, {"most": 1}, {"most": 2, "boxes": 1})] == [
         [True], [], [False], [],
     ]  # fmt: skip
-    with pytest.raises(ModelError, match="light: action Turn .*three boxes are too many"):
+    with pytest.raises(ModelError, match=r"light: action Turn .*three boxes are too many"):
         light.instantiate(BASE | {"boxes": 3}, (), tracings)
 
 
