@@ -252,6 +252,38 @@ class Pool(Connectives[Expr]):
 
     # -- comparison and logic -----------------------------------------------------------------------------------
 
+    # As in `Connectives`, whose negations are made to be compared: most nodes are connectives, and most were made before.
+
+    def not_(self, a: Expr) -> Expr:
+        """not a."""
+        if a.is_const:
+            return self.false if a.value else self.true
+        return a.args[0] if a.op is Op.NOT else self._intern(Op.NOT, (a,), 0, 0, 1, True)
+
+    def and_(self, a: Expr, b: Expr) -> Expr:
+        """a and b."""
+        if a.is_const:
+            return b if a.value else self.false
+        if b.is_const:
+            return a if b.value else self.false
+        if a is b:
+            return a
+        if (a.op is Op.NOT and a.args[0] is b) or (b.op is Op.NOT and b.args[0] is a):
+            return self.false
+        return self._intern(Op.AND, (a, b) if a.id < b.id else (b, a), 0, 0, 1, True)
+
+    def or_(self, a: Expr, b: Expr) -> Expr:
+        """a or b."""
+        if a.is_const:
+            return self.true if a.value else b
+        if b.is_const:
+            return self.true if b.value else a
+        if a is b:
+            return a
+        if (a.op is Op.NOT and a.args[0] is b) or (b.op is Op.NOT and b.args[0] is a):
+            return self.true
+        return self._intern(Op.OR, (a, b) if a.id < b.id else (b, a), 0, 0, 1, True)
+
     def eq(self, a: Expr, b: Expr) -> Expr:
         """a == b, of two Bools or two Ints."""
         if a is b:
@@ -337,7 +369,7 @@ class Pool(Connectives[Expr]):
             raise ModelError(f"the divisor of {symbol} must be at least 1 in every state, and may be {divisor.lo}")
 
     def _intern(self, op: Op, args: tuple[Expr, ...], value: _Int, lo: _Int, hi: _Int, is_bool: _Bool) -> Expr:
-        if lo == hi and op is not Op.CONST and not is_bool:
+        if lo == hi and not is_bool and op is not Op.CONST:
             return self.int(lo)
         # Arguments are interned already, so they are told apart, and hashed, as objects. Instances that share a pool may have
         # a leaf of the same number with more values.

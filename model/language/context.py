@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -202,7 +202,8 @@ class Computed(_Unbound):
     make: Callable[[Mapping[str, int]], int]
 
     def under(self, constants: Mapping[str, int]) -> int:
-        return self.make(constants)
+        note: Callable[[Callable[[Mapping[str, int]], int]], int] | None = getattr(constants, "computed", None)
+        return self.make(constants) if note is None else note(self.make)
 
     @property
     def on(self) -> bool:
@@ -247,6 +248,8 @@ class Context:
 
     pool: Pool
     constants: Mapping[str, int]
+    values: dict[object, list[Any]] = field(default_factory=dict, kw_only=True, compare=False)
+    """All values of a type, once somebody has asked for them."""
 
 
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)
@@ -280,11 +283,11 @@ def resolve(size: int | Unknown | _Unbound, constants: Mapping[str, int] | None 
     """The number that a bound stands for, under the given constants or those of the current trace."""
     if type(size) is int:  # Asked of every bound of every type, and most are.
         return size
+    if isinstance(size, _Unbound):
+        return size.under(current().constants if constants is None else constants)
     if isinstance(size, (int, Unknown)):
-        return cast(int, size)
-    if not isinstance(size, _Unbound):
-        raise ModelError(f"a bound is a number or a constant, not {size!r}")
-    return size.under(current().constants if constants is None else constants)
+        return size  # type: ignore[return-value]
+    raise ModelError(f"a bound is a number or a constant, not {size!r}")
 
 
 @unique
@@ -316,7 +319,7 @@ def literal(value: int | Unknown) -> Expr:
     'holds'
     """
     context = _ACTIVE.get() or current()
-    return context.pool.int(cast(int, value))
+    return context.pool.int(value)  # type: ignore[arg-type]
 
 
 def known_version(asked: str | None, versions: Sequence[str]) -> str:

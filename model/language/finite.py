@@ -14,7 +14,7 @@ from acked.model.formulas.binding import instances, variable
 from acked.model.formulas.errors import ModelError, attempt
 from acked.model.formulas.expr import Expr
 from acked.model.language.choices import Choices, given, leaves
-from acked.model.language.context import active, current, literal, resolve
+from acked.model.language.context import Context, active, current, literal, resolve
 from acked.model.language.domain import LeafDomain
 from acked.model.language.semantics import tracing
 from acked.model.language.sets import SetValue
@@ -62,8 +62,15 @@ class Finite:
 
     def each(self, over: type[V]) -> list[V]:
         """All values, in the order of their codes."""
-        domain, context = as_domain(over), current()
-        constants, pool = context.constants, context.pool
+        context = current()
+        if not isinstance(over, type):
+            return self._all(over, context)
+        if over not in context.values:
+            context.values[over] = self._all(over, context)
+        return [*context.values[over]]
+
+    def _all(self, over: type[V], context: Context) -> list[V]:
+        domain, constants, pool = as_domain(over), context.constants, context.pool
         if isinstance(domain, LeafDomain):
             return [cast(V, domain.wrap(pool.int(code))) for code in range(domain.cardinality(constants))]
         parts = dict(leaves("", domain))

@@ -28,9 +28,10 @@ from acked.model.language.finite import FINITE
 from acked.model.language.semantics import Chooser, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
+from acked.model.language.storage.noted import Ground
 from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import ActionInstance, Common, Effect, Ground, Tracer, Tracings, refuse_other
+from acked.model.language.tracings import ActionInstance, Common, Effect, Tracer, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -449,6 +450,5 @@ class Instance:
             lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
             roots += [item.guard, *(code for _, code in item.updates), *(bad for _, bad in item.overflows)]
         digest = hashlib.sha256("\n".join(lines).encode())
-        for root in self.pool.digests(roots):
-            digest.update(root)
+        digest.update(b"".join(self.pool.digests(roots)))
         return digest.hexdigest()

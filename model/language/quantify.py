@@ -288,10 +288,11 @@ def ite(condition: Bool, then: Any, other: Any) -> Any:
     """
     pool = current().pool
     test = Bool.lift(condition)
-    for model, kind in ((then, OptionalValue), (other, OptionalValue), (then, SetValue)):
-        if isinstance(model, kind):
-            code = model.code_of if isinstance(model, OptionalValue) else model.mask_of
-            return type(model)(pool.ite(test, code(then), code(other)), model.item)
+    model = then if isinstance(then, OptionalValue) else other
+    if isinstance(model, OptionalValue):
+        return type(model)(pool.ite(test, model.code_of(then), model.code_of(other)), model.item)
+    if isinstance(then, SetValue):
+        return type(then)(pool.ite(test, then.mask_of(then), then.mask_of(other)), then.item)
     if isinstance(then, Struct) and type(other) is type(then):
         parts = {name: ite(condition, getattr(then, name), getattr(other, name)) for name in then.fields()}
         return type(then)(**parts)

@@ -112,4 +112,5 @@ def is_binding() -> bool:
 
 def semantics() -> Semantics:
     """What quantifiers, sets and optional values are in the trace that is under way."""
-    return tracing().semantics
+    context = current()
+    return context.semantics if isinstance(context, Trace) else tracing().semantics

@@ -6,7 +6,7 @@ import sys
 from typing import Generic
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr, Op, Pool
+from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.functions import must_be_used
 from acked.model.language.context import literal, resolve
 from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalValue, Value, mismatch
@@ -30,10 +30,11 @@ class SetValue(Value, Generic[I]):
     instead = "use |, &, -, contains(…), issubset(…), `.size`, == or !="
 
     def __init__(self, mask: Expr, item: type[I]) -> None:
-        super().__init__(mask)
-        self.item = item
-        if type(mask) is Expr and mask.op is not Op.CONST:
+        if type(mask) is not Expr:
+            super().__init__(mask)
+        elif not mask.is_const:
             sets_of(mask.pool, item).add(mask.id)
+        self.expr, self.item = mask, item
 
     @property
     def type_name(self) -> str:  # type: ignore[override]
@@ -117,6 +118,8 @@ class SetValue(Value, Generic[I]):
         if isinstance(member, OptionalValue) and member.item is self.item:
             member = member.value
         number = self.item.lift(member)
+        if number.is_const and number.value >= 0:
+            return literal(1 << number.value)
         pool, one = number.pool, literal(1)
         if number.lo >= 0:
             return pool.shl(one, number)

@@ -56,13 +56,17 @@ class Field(Generic[T, W]):
     def __get__(self, obj: Struct | None, owner: type) -> Any:
         if obj is None:
             return self
-        domain = self.domain
+        known = obj.__dict__.get(self.name)
+        if known is not None:
+            return known
+        domain, path = self.domain, (*obj._path, self.name)
         if isinstance(domain, LeafDomain):
-            return domain.wrap(obj._read((self.name,)))
-        path = (*obj._path, self.name)
+            return domain.wrap(obj._read_at(path))
         if isinstance(domain, StructDomain):
             return struct_of(domain).at(obj._store, path, obj if obj._path else None, obj._within)
-        return view_of(domain, obj._store, path)
+        # An array or a log stays where it is: one view of it does.
+        view = obj.__dict__[self.name] = view_of(domain, obj._store, path)
+        return view
 
     def __delete__(self, obj: Struct) -> None:
         raise ModelError(f"field {self.name} cannot be deleted; assign what it is to hold")
@@ -106,7 +110,7 @@ class Struct(StructView):
             is_left_out = name in empty and name not in values
             parts = cleared(domain) if is_left_out else codes_of(domain, {**defaults, **values}[name])
             codes |= {(name, *path): code for path, code in parts.items()}
-        self._bind(LiteralStore(codes), (), None, None)
+        self.__dict__.update(_store=LiteralStore(codes), _path=(), _holder=None, _since=0, _within=None)
 
     @classmethod
     @cache

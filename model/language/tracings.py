@@ -8,13 +8,13 @@ is traced, so that an instance which has the same of each takes what is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
 from math import prod
-from typing import Any, Protocol, SupportsIndex, TypeVar, overload
+from typing import cast, overload
 
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
@@ -25,11 +25,12 @@ from acked.model.formulas.watch import CHANGED, watch
 from acked.model.language.action import Action
 from acked.model.language.choices import Choices, Domains
 from acked.model.language.context import active
-from acked.model.language.domain import Constants, Path, Plain
+from acked.model.language.domain import Path, Plain
 from acked.model.language.finite import FINITE
 from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.noted import Ground, Noted, Seen, Watched
 from acked.model.language.storage.store import Store
 
 _MAX_TRIED = 4096
@@ -54,21 +55,6 @@ class Effect:
     updates: tuple[tuple[int, Expr], ...]
     overflows: tuple[tuple[int, Expr], ...]
     parameters: Domains
-
-
-class Ground(Protocol):
-    """What an action is traced on."""
-
-    @property
-    def schema(self) -> Schema:
-        """The layout."""
-
-    @property
-    def constants(self) -> Constants:
-        """The constants by name."""
-
-    def codes(self) -> list[Expr]:
-        """The code of every leaf before a step, for a store to change."""
 
 
 @dataclass(frozen=True)
@@ -240,78 +226,6 @@ def _refuse(what: str, guard: Guard | None) -> None:
     raise error
 
 
-# -- what a trace looks at ----------------------------------------------------------------------------------------------
-
-
-class _Constants(Mapping[str, int]):
-    """Constants that note which of them were asked for; a name that is missing is a mistake, and ends the trace."""
-
-    def __init__(self, constants: Constants, asked: dict[str, int]) -> None:
-        self._constants = constants
-        self._asked = asked
-
-    def __getitem__(self, name: str) -> int:
-        value = self._asked[name] = self._constants[name]
-        return value
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._constants
-
-    def __iter__(self) -> Iterator[str]:
-        self._asked.update(self._constants)
-        return iter(self._constants)
-
-    def __len__(self) -> int:
-        return len(self._constants)
-
-
-_Item = TypeVar("_Item")
-
-
-class _Noted(list[_Item]):
-    """Leaves or their codes, that note which of them were looked at, by the numbers of the leaves."""
-
-    seen: set[int]
-
-    @overload
-    def __getitem__(self, number: SupportsIndex) -> _Item: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[_Item]: ...
-    def __getitem__(self, number: Any) -> Any:
-        self.seen.update(range(len(self)) if isinstance(number, slice) else (number,))
-        return list.__getitem__(self, number)
-
-    def __iter__(self) -> Iterator[_Item]:
-        self.seen.update(range(len(self)))
-        return list.__iter__(self)
-
-
-class _Schema(Schema):
-    """What a trace may ask of a layout, and nothing else of it: how leaves are packed is the same question of all of them."""
-
-    def __init__(self, whole: Schema, leaves: _Noted[Leaf], constants: _Constants) -> None:
-        self.leaves, self.constants = leaves, constants  # type: ignore[assignment]
-        # By paths, which all who share have in common.
-        self.by_path, self.counts, self.logs, self.messages = whole.by_path, whole.counts, whole.logs, whole.messages
-
-
-class Watched:
-    """The ground of one trace, which notes what is asked of it: constants, and numbers of leaves."""
-
-    def __init__(self, ground: Ground) -> None:
-        self.asked: dict[str, int] = {}
-        self.seen: set[int] = set()
-        leaves, self._codes = _Noted(ground.schema.leaves), _Noted(ground.codes())
-        leaves.seen = self._codes.seen = self.seen
-        constants = _Constants(ground.constants, self.asked)
-        self.constants: Constants = constants
-        self.schema: Schema = _Schema(ground.schema, leaves, constants)
-
-    def codes(self) -> list[Expr]:
-        """The code of every leaf before the step; to be taken once."""
-        return self._codes
-
-
 # -- instances of actions that are made when they are asked for ----------------------------------------------------------
 
 Label = tuple[str, Mapping[str, Plain]]
@@ -361,31 +275,14 @@ def numbers_of(actions: Sequence[ActionInstance]) -> dict[int, int]:
 # -- what is known --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What a trace looked at: constants with their values, and leaves with what they hold."""
-
-    asked: tuple[tuple[str, int], ...]
-    leaves: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def by(cls, watched: Watched, kinds: Sequence[int]) -> _Seen:
-        return cls(tuple(watched.asked.items()), tuple((leaf, kinds[leaf]) for leaf in watched.seen))
-
-    def is_of(self, constants: Constants, kinds: Sequence[int]) -> bool:
-        return all(kinds[leaf] == kind for leaf, kind in self.leaves) and all(
-            constants[name] == value for name, value in self.asked
-        )
-
-
 @dataclass
 class Common:
     """What instances of one protocol share whose leaves have the same paths; or what one has that shares nothing."""
 
     is_shared: bool = False
     pool: Pool = field(default_factory=Pool)
-    _effects: dict[tuple[object, tuple[int, ...]], list[tuple[_Seen, Effect]]] = field(default_factory=dict)
-    _readings: dict[object, list[tuple[tuple[tuple[int, Expr], ...], _Seen, Expr]]] = field(default_factory=dict)
+    _effects: dict[tuple[object, tuple[int, ...]], list[tuple[Seen, Effect]]] = field(default_factory=dict)
+    _readings: dict[object, list[tuple[tuple[tuple[int, Expr], ...], Seen, Expr]]] = field(default_factory=dict)
     _kinds: dict[object, int] = field(default_factory=dict)
 
     def kinds(self, schema: Schema) -> list[int]:
@@ -408,7 +305,7 @@ class Common:
                 return effect
         watched = Watched(ground)
         effect = trace(watched)
-        known.append((_Seen.by(watched, kinds), effect))
+        known.append((Seen.by(watched, kinds), effect))
         return effect
 
     def reading(
@@ -427,10 +324,9 @@ class Common:
         for codes, seen, holds in known:
             if all(after[leaf] is code for leaf, code in codes) and seen.is_of(ground.constants, kinds):
                 return holds
-        watched, noted = Watched(ground), _Noted(after)
-        noted.seen = set()
-        holds = trace(watched, noted)
-        known.append((tuple((leaf, after[leaf]) for leaf in noted.seen), _Seen.by(watched, kinds), holds))
+        watched, read = Watched(ground), set[int]()
+        holds = trace(watched, cast("list[Expr]", Noted(after, read)))
+        known.append((tuple((leaf, after[leaf]) for leaf in read), Seen.by(watched, kinds), holds))
         return holds
 
 

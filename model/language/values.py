@@ -198,10 +198,9 @@ class Int(Value):
     @classmethod
     def lift(cls, value: object) -> Expr:
         """The expression of a value of this unit, a number or a constant; `ModelError` for anything else."""
-        if isinstance(value, Int):
-            if type(value) is cls:
-                return value.expr
-        elif isinstance(value, (int, Constant, Size, Computed, Unknown)) and not isinstance(value, bool):
+        if type(value) is cls:
+            return value.expr
+        if isinstance(value, (int, Constant, Size, Computed, Unknown)) and not isinstance(value, bool):
             return literal(resolve(value))
         raise mismatch(cls.type_name, value)
 
@@ -325,10 +324,9 @@ class Id(Value):
     @classmethod
     def lift(cls, value: object) -> Expr:
         """The expression of a value of this sort or a plain index in range; `ModelError` for anything else."""
-        if isinstance(value, Id):
-            if type(value) is cls:
-                return value.expr
-        elif isinstance(value, int) and not isinstance(value, bool):
+        if type(value) is cls:
+            return value.expr
+        if isinstance(value, int) and not isinstance(value, bool):
             if not 0 <= value < resolve(cls.size):
                 raise ModelError(f"{cls.type_name} {value} does not exist: there are {resolve(cls.size)}, from 0")
             return literal(value)
@@ -368,8 +366,9 @@ class OptionalValue(Value, Generic[V]):
     instead = "take its `.value` where `.is_some` holds"
 
     def __init__(self, code: Expr, item: type[V]) -> None:
-        super().__init__(code)
-        self.item = item
+        if type(code) is not Expr:
+            super().__init__(code)
+        self.expr, self.item = code, item
 
     @property
     def type_name(self) -> str:  # type: ignore[override]

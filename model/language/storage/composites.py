@@ -234,14 +234,14 @@ def as_domain(spec: object) -> Domain:
     """The domain that a type or a domain stands for; `ModelError` for anything else."""
     if isinstance(spec, Domain):
         return spec
-    if get_origin(spec) is SetValue:
-        # How an action's parameter says that it is a set: `voters: SetValue[Replica]`.
-        return SetDomain(get_args(spec)[0])
     if isinstance(spec, type):
         if issubclass(spec, Declaration):
             return StructDomain(spec)
         if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id, Enum):
             return scalar_domain(spec)
+    if get_origin(spec) is SetValue:
+        # How an action's parameter says that it is a set: `voters: SetValue[Replica]`.
+        return SetDomain(get_args(spec)[0])
     if isinstance(spec, (int, Constant)):
         number = spec.name if isinstance(spec, Constant) else spec
         raise ModelError(f"{number} is a number and no domain; that many things are a type, class Node(Id, size={number})")

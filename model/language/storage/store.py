@@ -50,6 +50,8 @@ class StateStore(ABC):
 
     is_of_functions = False
     """Whether a field is a function of its indices, as where sizes are open."""
+    counts: Mapping[SymbolicPath, int] = {}
+    """How many elements there are at each path that leads to several, where that is known without asking a constant."""
     changes: Sequence[Write] = ()
     """What has changed, in order, if the store keeps a history."""
     facts: dict[object, Any] | None = None
@@ -98,6 +100,7 @@ class Store(StateStore):
 
     def __init__(self, schema: Schema, codes: list[Expr]) -> None:
         self.schema = schema
+        self.counts = schema.counts
         self.codes = codes
         self.changes: list[Write] = []
         self.facts: dict[object, Any] = {}
@@ -113,7 +116,8 @@ class Store(StateStore):
         leaf = self.schema.by_path.get(path)
         if leaf is not None:
             code = self.codes[leaf] if moment is None else self._code_at(leaf, moment)
-            return declared_code(self.schema.leaves[leaf], code)
+            kept = self.schema.leaves[leaf]
+            return code if kept.slot is None else declared_code(kept, code)
         at, index = _first_symbolic(path)
         if index is None:
             raise KeyError(path)
@@ -142,13 +146,16 @@ class Store(StateStore):
         return next(later, self.codes[leaf])
 
     def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
-        at, index = _first_symbolic(path)
-        if index is not None:
+        leaf = self.schema.by_path.get(path)
+        if leaf is None:
+            at, index = _first_symbolic(path)
+            if index is None:
+                raise KeyError(path)
             self._write_each(path, at, index, lambda leaf: kept_code(self.schema.leaves[leaf], code), when)
             return
-        leaf = self.schema.by_path[path]
-        target, new = self.schema.leaves[leaf], kept_code(self.schema.leaves[leaf], code)
-        if not _is_absent(target, self.schema) and (new.hi < 0 or new.lo >= target.cardinality):
+        target = self.schema.leaves[leaf]
+        new = kept_code(target, code)
+        if (new.hi < 0 or new.lo >= target.cardinality) and not _is_absent(target, self.schema):
             raise StepError(f"assignment outside the domain: {self._misfit(target, new)}")
         self._set(leaf, new, when)
 
@@ -175,8 +182,8 @@ class Store(StateStore):
         return self.schema, self.codes
 
     def codes_after(self) -> list[Expr]:
-        """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
-        return list.copy(self.codes)
+        """The code of every leaf."""
+        return self.codes.copy()
 
     def close(self) -> None:
         """The function that worked on this is over: whoever kept it may neither read nor write."""
@@ -222,7 +229,7 @@ class Store(StateStore):
         return f"{target.name} holds {target.range_text(self.schema.constants)}, and this is {given}"
 
     def _count(self, prefix: SymbolicPath) -> int:
-        return self.schema.counts.get(prefix, 0)
+        return self.counts.get(prefix, 0)
 
 
 class PlacedStore(Store):

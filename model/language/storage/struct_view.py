@@ -38,14 +38,9 @@ class StructView(Declaration):
     ) -> Self:
         """Access to the struct at `path` of a store, taken out of another one if `holder` is given."""
         view = cls.__new__(cls)
-        view._bind(store, path, holder, within)
-        return view
-
-    def _bind(
-        self, store: StateStore, path: SymbolicPath, holder: StructView | None, within: Callable[[], Bool] | None
-    ) -> None:
         # Past `__setattr__`, which assigns fields.
-        self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+        view.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+        return view
 
     @classmethod
     def _not_made(cls, is_unnamed: bool, missing: Sequence[str], strange: Sequence[str]) -> str:
@@ -59,13 +54,18 @@ class StructView(Declaration):
         return f"{name} needs exactly the fields {', '.join(given)}: {', '.join(what)}"
 
     def _read(self, field: SymbolicPath) -> Expr:
-        """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.
+        """The code of a field of it, or of a struct in it."""
+        return self._read_at((*self._path, *field))
+
+    def _read_at(self, path: SymbolicPath) -> Expr:
+        """The code at a field's path: as it is now or, if something else has taken this struct's place, as it was before.
 
         `StepError` if the field was assigned through another variable since this struct was taken.
         """
-        path = (*self._path, *field)
+        if not self._may_be_stale():
+            return self._store.read(path)
         changes = self._foreign_changes(path)
-        first = next(changes, None) if self._may_be_stale else None
+        first = next(changes, None)
         if first is None:
             return self._store.read(path)
         number, change = first
@@ -80,7 +80,7 @@ class StructView(Declaration):
 
     def _refuse_if_replaced(self) -> None:
         """`StepError` if something else has taken this struct's place: an assignment would go to that."""
-        if not self._may_be_stale or not any(change.replaces for change in self._store.changes[self._since :]):
+        if not self._may_be_stale() or not any(change.replaces for change in self._store.changes[self._since :]):
             return
         for part, domain in StructDomain(type(self)).parts():
             path = (*self._path, *part)
@@ -90,7 +90,6 @@ class StructView(Declaration):
                     f"an assignment through it would go to what is there now; take the {self.type_name} again"
                 )
 
-    @property
     def _may_be_stale(self) -> bool:
         """Whether anything has changed since this was taken; the state itself is always read as it is."""
         first: StructView = self

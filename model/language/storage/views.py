@@ -86,26 +86,18 @@ class View(Generic[D]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _index(expr: Expr, count: int, index: object) -> int:
-    if not 0 <= expr.value < count:
-        raise StepError(f"{type_name_of(index)} {expr.value} does not exist: there are {count}, from 0")
-    return expr.value
-
-
 def view_of(domain: Domain, store: StateStore, path: SymbolicPath) -> Any:
     """Symbolic access to what stands at `path` of a store: a value, or the view of a struct, an array or a log."""
+    if isinstance(domain, LeafDomain):
+        return domain.wrap(store.read(path))
+    if isinstance(domain, StructDomain):
+        return domain.struct.at(store, path)  # type: ignore[attr-defined]
     if domain.view is not None:
         return domain.view(store, path, domain)
-    match domain:
-        case StructDomain():
-            return struct_of(domain).at(store, path)
-        case ArrayDomain():
-            return ArrayView(store, path, domain)
-        case LogDomain():
-            return LogView(store, path, domain)
-        case LeafDomain():
-            return domain.wrap(store.read(path))
-    raise AssertionError(f"no view of a {type(domain).__name__}")
+    if isinstance(domain, ArrayDomain):
+        return ArrayView(store, path, domain)
+    assert isinstance(domain, LogDomain)
+    return LogView(store, path, domain)
 
 
 def struct_of(domain: StructDomain) -> type[StructView]:
@@ -118,6 +110,11 @@ def assign(
     domain: Domain, store: StateStore, path: SymbolicPath, value: object, writer: object, when: Expr | None = None
 ) -> None:
     """One change of the store: all of the value is read before any of it is written."""
+    if isinstance(domain, LeafDomain):
+        code = domain.code_of(value)
+        store.begin(writer, False, path)
+        store.write(path, code, when)
+        return
     codes = codes_of(domain, value)
     store.begin(writer, isinstance(domain, StructDomain), path)
     for log_path, log in _logs(domain):
@@ -179,7 +176,7 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
     no_other = "an array"
 
     def __getitem__(self, index: K) -> T:
-        return cast(T, view_of(self._domain.element, self._store, self._element(index)))
+        return view_of(self._domain.element, self._store, self._element(index))  # type: ignore[no-any-return]
 
     def __setitem__(self, index: K, value: W) -> None:
         assign(self._domain.element, self._store, self._element(index), value, None)
@@ -193,8 +190,10 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
             return (*self._path, code)
         if isinstance(index, Id) and code.value < 0:  # no id, which is beyond the array
             return (*self._path, code)
-        count = domain.cardinality(current().constants)
-        return (*self._path, _index(code, count, index))
+        count = self._store.counts.get(self._path) or domain.cardinality(current().constants)
+        if not 0 <= code.value < count:
+            raise StepError(f"{type_name_of(index)} {code.value} does not exist: there are {count}, from 0")
+        return (*self._path, code.value)
 
 
 class LogView(View[LogDomain], Generic[S, N]):

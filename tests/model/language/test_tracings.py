@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pytest
@@ -16,11 +16,12 @@ from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.action import require
-from acked.model.language.context import Constant, switch
+from acked.model.language.context import Constant, fact, switch
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import implies, ite, one_of
 from acked.model.language.state import Array, Present, Struct, field, remembered
-from acked.model.language.tracings import Common, Effect, Ground, Tracings
+from acked.model.language.storage.noted import Ground
+from acked.model.language.tracings import Common, Effect, Tracings
 from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import KRAFT
@@ -115,6 +116,38 @@ def test_only_what_is_different_is_traced_again(monkeypatch: pytest.MonkeyPatch)
         toy.instantiate(BASE | change, (), tracings)
         assert set(traced) == wanted, change
         traced.clear()
+
+
+def test_what_is_computed_of_constants_is_looked_at_and_not_the_constants() -> None:
+    class Light(Struct):
+        is_on = field(Bool, "whether it is on")
+
+    def refused(has: Mapping[str, int]) -> bool:
+        if has["boxes"] == 3:
+            raise ModelError("three boxes are too many")
+        return has["most"] > 1
+
+    several = fact(refused)
+    light = Protocol("light", Light, title="n", source="acked", constants=toy.constants, initial=lambda s: None)
+    asked = []
+
+    @light.action()
+    def turn(s: Light) -> None:
+        asked.append(several.on)
+        s.is_on = several.on
+
+    def traced(tracings: Tracings, change: dict[str, int]) -> list[bool]:
+        asked.clear()
+        light.instantiate(BASE | change, (), tracings)
+        # An author's own action is traced once more, to see that it says the same.
+        return asked[1:]
+
+    tracings = Tracings()
+    assert [traced(tracings, change) for change in ({}, {"most": 3}, {"most": 1}, {"most": 2, "boxes": 1})] == [
+        [True], [], [False], [],
+    ]  # fmt: skip
+    with pytest.raises(ModelError, match=r"light: action Turn .*three boxes are too many"):
+        light.instantiate(BASE | {"boxes": 3}, (), tracings)
 
 
 def test_what_is_left_out_of_one_is_not_left_out_of_others() -> None:
