@@ -82,7 +82,7 @@ def retell(instance: Instance, taken: Sequence[ActionInstance], blocked: Blocked
 
     The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
     """
-    telling = instance.shown_instance()
+    telling = instance.shown_instance
     if telling is instance or blocked.step is None or not blocked.clauses:
         return blocked
     refused = telling.counterpart(blocked.step)

@@ -60,7 +60,7 @@ class Renumbering:
 
     def __init__(self, instance: Instance, renumbers: bool = True) -> None:
         self._instance = instance
-        self.shown = instance.shown_instance() if renumbers else instance
+        self.shown = instance.shown_instance if renumbers else instance
 
     def first(self, codes: Sequence[int]) -> list[int]:
         """The state of these codes, as the first one that is shown."""

@@ -258,8 +258,7 @@ class Instance:
 
     def action_instance(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance:
         """The instance of an action with these arguments, alone traced; `ModelError` if there is none."""
-        made = self._instance_of(name, arguments)
-        if made is None:
+        if (made := self._instance_of(name, arguments)) is None:
             raise ModelError(f"{self.protocol.name} has no action {name} with {dict(arguments)} under these constants")
         return made
 
@@ -295,15 +294,12 @@ class Instance:
         shown = self.shown_constants
         return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
+    @cached_property
     def shown_instance(self) -> Instance:
         """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
-        return self._shown or self
-
-    @cached_property
-    def _shown(self) -> Instance | None:
         constants = self.protocol.told_with(self.constants)
         if constants == self.constants:
-            return None
+            return self
         return Instance(self.protocol, self.protocol.bind(constants), self.dropped, is_lazy=True)
 
     # -- tracing ------------------------------------------------------------------------------------------------

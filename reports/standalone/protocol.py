@@ -53,7 +53,7 @@ def protocol_data(title: str, question: Question) -> dict[str, Json]:
     """The question as a page steps through it; `told` is the instance in which runs are shown, if it is another."""
     instance = question.instance
     provider = provider_of(instance)
-    shown = instance.shown_instance()
+    shown = instance.shown_instance
     told = None
     if shown is not instance:
         actions = list(map(shown.counterpart, instance.actions))
@@ -233,7 +233,7 @@ def words_script(question: Question) -> str:
 class _Words:
     def __init__(self, question: Question) -> None:
         self._instance = question.instance
-        self._shown = question.instance.shown_instance()
+        self._shown = question.instance.shown_instance
         self._provider: Pictures = provider_of(question.instance)
         self._translator = Translator()
         self._missing: list[str] = []

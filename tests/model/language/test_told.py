@@ -16,7 +16,7 @@ NAMES = ("kafka13141-bug", "kafka14402-bug", "elr-configuration")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_counterpart_is_what_tracing_everything_would_have_made(name: str) -> None:
     instance = load_spec(name).question().instance
-    lazy = instance.shown_instance()
+    lazy = instance.shown_instance
     assert lazy.constants != instance.constants, "this protocol is shown as it is searched; choose another"
     whole = lazy.protocol.instantiate(lazy.constants, lazy.dropped)
     made = {item.label: item for item in whole.actions}

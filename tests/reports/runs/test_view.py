@@ -265,7 +265,7 @@ def test_a_state_that_no_run_reaches_is_told_as_the_search_numbers_it() -> None:
     codes = list(instance.schema.unpack(instance.initial[0]))
     leaf = next(number for number, item in enumerate(instance.schema.leaves) if item.name == "replica[2].term")
     greatest = codes[leaf] = instance.schema.leaves[leaf].cardinality - 1
-    shown = instance.shown_instance().schema.leaves[leaf]
+    shown = instance.shown_instance.schema.leaves[leaf]
     assert greatest >= shown.cardinality, "a counterexample to induction may have this rank"
     (step,) = steps_of(Question(instance, ()), Run((instance.schema.pack(codes),), ()))
     assert step.state["replica"][2]["term"] == greatest
