@@ -123,12 +123,13 @@ def _audit(
     clusters = () if policy is None else policy.clusters
     if not files and not cluster.overrides and cluster.bootstrap is None and not clusters:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
-    _ = wanted.questions, wanted.required, wanted.earlier  # What is wrong with them is said before anything is read.
+    _ = wanted.questions, wanted.required  # What is wrong with them is said before anything is read.
     places = output.places(outs)
     forms = {form for form, _ in places}
     wanted.check(forms)
     for path, what in (*((out, "audit") for _, out in places), (wanted.trace_out, "trace")):
         check_writable(path, what)
+    _ = wanted.earlier  # So is what is wrong with it.
     assumptions = assumed.assumptions().deciding(wanted.decisive)
     opened = cache(partial(_open_answers, batch))
     meanwhile = (lambda: None) if wanted.show_settings else opened

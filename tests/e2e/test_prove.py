@@ -357,9 +357,8 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
     assert set(known["cores"]) <= set(written["cores"])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_proof_for_all_constants_without_time_ends_at_once_and_names_what_is_open(tmp_path: Path) -> None:
-    """Of all obligations of a protocol; of one of them `test_allconstants.py` asks in `make test`."""
     shipped = CHECKOUT / "invariants" / "replication" / "kip320_cores.json"
     mine = tmp_path / "sets.json"
     mine.write_bytes(shipped.read_bytes())

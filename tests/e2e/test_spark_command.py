@@ -10,7 +10,7 @@ import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -268,13 +268,21 @@ def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(masters: list[st
     """The test below without a Java process of its own."""
     run = tmp_path / "run"
 
+    over = Event()
+
     def interrupt() -> None:
-        while not (run / "commits" / "00006.json").exists():
-            time.sleep(0.0005)
-        os.kill(os.getpid(), signal.SIGINT)
+        while not (run / "commits" / "00006.json").exists() and not over.wait(0.0005):
+            pass
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
 
     Thread(target=interrupt, daemon=True).start()
-    done = acked("check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", run)
+    try:
+        done = acked("check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", run)
+    except KeyboardInterrupt:
+        pytest.fail("the search was faster than the signal")
+    finally:
+        over.set()
     assert_interrupted(run, done.returncode, done.stdout, done.stderr)
     assert masters == ["local[2]"]
 
