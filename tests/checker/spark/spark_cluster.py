@@ -163,6 +163,14 @@ def python_workers(root: int) -> list[int]:
     return [pid for daemon in python_daemons(root) for pid in descendants(daemon)]
 
 
+def kill_python_workers(root: int) -> list[int]:
+    """Kills them, idle ones too, as Spark keeps those of other tests; their numbers."""
+    workers = python_workers(root)
+    for worker in workers:
+        kill(worker)
+    return workers
+
+
 def python_daemons(root: int) -> list[int]:
     """The Python daemons below a process: one for each executor, and as many workers as it has forked below it."""
     return [pid for pid in descendants(root) if "pyspark.daemon" in command_of(pid) and descendants(pid)]

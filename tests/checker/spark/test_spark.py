@@ -30,7 +30,7 @@ from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import specs_under
 from acked.checker.store.run_directory import RunDirectory
 from acked.model.language.quantify import implies
-from tests.checker.spark.spark_cluster import kill, python_daemons, python_workers
+from tests.checker.spark.spark_cluster import kill, kill_python_workers, python_daemons
 from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
@@ -255,9 +255,7 @@ def test_python_workers_killed_in_the_middle_of_a_level_change_no_answer(
     killed: list[int] = []
 
     def act() -> None:
-        killed.extend(python_workers(os.getpid()))  # Some may be idle: Spark keeps those of other tests.
-        for worker in killed:
-            kill(worker)
+        killed.extend(kill_python_workers(os.getpid()))
 
     result = over_spark(driver, spec("kip320-3222"), tmp_path, observer=At(depth, act))
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))

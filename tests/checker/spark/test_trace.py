@@ -23,7 +23,7 @@ from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.session import SparkDriver
 from acked.checker.store.run_directory import RunDirectory
-from tests.checker.spark.spark_cluster import kill, python_workers
+from tests.checker.spark.spark_cluster import kill_python_workers
 from tests.checker.toys import always, answer, ask, counters, overflowing
 
 pytestmark = pytest.mark.spark
@@ -108,9 +108,7 @@ def test_a_task_killed_on_the_way_back_changes_no_trace(
 
     def deadly(lookers: trace.Lookers, level: int, target: Words) -> Any:
         if level == 12 and not killed:
-            killed.extend(python_workers(os.getpid()))  # Some may be idle: Spark keeps those of other tests.
-            for worker in killed:
-                kill(worker)
+            killed.extend(kill_python_workers(os.getpid()))
         return source(lookers, level, target)
 
     monkeypatch.setattr(trace.Lookers, "source", deadly)
