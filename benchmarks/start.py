@@ -2,10 +2,11 @@
 
 Wall and processor seconds of whole commands, medians; beside another checkout's, such as the commit before a change, in turn.
 
-With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too. With --gate the
-gate of a folder, with nothing in the cache, then with what was compiled.
+With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too; with --brokers
+those of three real brokers, which this machine starts. With --gate the gate of a folder, with nothing in the cache, then with
+what was compiled.
 
-    python benchmarks/start.py [--runs N] [--only TEXT] [--audits] [--long] [--gate FOLDER] [--other ../before]
+    python benchmarks/start.py [--runs N] [--only TEXT] [--audits] [--long] [--brokers] [--gate FOLDER] [--other ../before]
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from local import ROOT, SMALL, acked
-from parts.audits import print_audits
+from parts.audits import print_audits, print_of_brokers
 
 COMPLETING = {"_ACKED_COMPLETE": "bash_complete"}
 
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only commands with this in their names")
     parser.add_argument("--audits", action="store_true", help="time audits")
     parser.add_argument("--long", action="store_true", help="time a search for 200 topics, too")
+    parser.add_argument("--brokers", action="store_true", help="time audits of three real brokers")
     parser.add_argument("--gate", type=Path, metavar="FOLDER", help="time the gate of a folder")
     parser.add_argument("--other", type=Path, help="a checkout that is set up")
     options = parser.parse_args()
@@ -79,6 +81,9 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start; wall / processor seconds")
     if options.audits:
         print_audits(programs, options.long)
+        return
+    if options.brokers:
+        print_of_brokers(programs, options.runs)
         return
     if options.gate is not None:
         print_gate(programs, options.gate)
