@@ -25,8 +25,8 @@ from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.commands import live, requests
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.decision.audit import Auditor
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Given, recognise
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
