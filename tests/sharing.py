@@ -26,12 +26,19 @@ from tests.kept import KEYS, lend
 from tests.places import SPECS
 
 
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """No other process that takes this file's lock goes on meanwhile."""
+    with open(lock, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """A folder that `make` fills, for all processes of the session; the others wait for the first."""
     base = factory.getbasetemp()
     place = (base.parent if base.name.startswith("popen-") else base) / f"shared-{name}"
-    with open(place.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(place.with_suffix(".lock")):
         if not place.exists():
             making = place.with_suffix(".part")
             making.mkdir()

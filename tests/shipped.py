@@ -1,13 +1,16 @@
-"""The bundled specs, read once in a process: to read all takes longer than to look at them."""
+"""The bundled specs, read once in a process (to read all takes longer than to look at them), and the tables of releases."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import file_and_variant, specs_under
+from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from tests.places import SPECS
+from acked.model.releases import History
+from tests.places import CHECKOUT, SPECS
 
 
 @cache
@@ -22,3 +25,16 @@ def shipped_of(protocol: Protocol) -> tuple[Spec, ...]:
     line = f'protocol = "{protocol.name}"'
     paths = [path for path in specs_under(SPECS) if line in file_and_variant(path)[0].read_text("utf-8").splitlines()]
     return tuple(map(load_spec, paths))
+
+
+@cache
+def with_releases() -> dict[Protocol, str]:
+    """By protocol that releases changed the package of its rules: where its table of them is, `versions.toml`."""
+    tables = [path.relative_to(CHECKOUT) for path in sorted(CHECKOUT.glob("model/**/versions.toml"))]
+    return {PROTOCOLS[path.parts[1]]: ".".join(("acked", *path.parent.parts)) for path in tables}
+
+
+def history_of(protocol: Protocol) -> History:
+    """What releases changed in one of them."""
+    found: History = import_module(f"{with_releases()[protocol]}.versions").HISTORY
+    return found

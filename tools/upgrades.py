@@ -23,19 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked import __version__  # noqa: E402
-from acked.audit.decision.faults import Faults, read_faults  # noqa: E402
+from acked.audit.decision.faults import CLASSES, Assumptions, AuditVerdict, Faults, read_faults  # noqa: E402  # noqa: E402
 from acked.audit.decision.gather import RefusedByKafka, recognise, settle  # noqa: E402
 from acked.audit.decision.joint import Searches  # noqa: E402
-from acked.audit.decision.questions import (  # noqa: E402
-    CLASSES,
-    QUESTIONS,
-    Assumptions,
-    AuditVerdict,
-    SizedQuestion,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import QUESTIONS, SizedQuestion, reply_of, task_of, worst_of  # noqa: E402
 from acked.audit.decision.settings import Configuration, configure  # noqa: E402
 from acked.audit.decision.upgrade import Rules, Stage, stages_of  # noqa: E402
 from acked.base.cache import cache_folder  # noqa: E402

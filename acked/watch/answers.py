@@ -21,8 +21,9 @@ from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import ClusterFacts
+from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, Wanted
 from acked.audit.decision.joint import SHIPPED
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, Wanted, worst_of
+from acked.audit.decision.questions import worst_of
 from acked.base.errors import AckedError, SystemFailure
 from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
 from acked.checker.batch.local import ROOM_FOR_CODE, KeptProcesses

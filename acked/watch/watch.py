@@ -14,7 +14,7 @@ import click
 from acked.audit.clusters.policy import Cluster, Policy, read_policy
 from acked.audit.commands.live import client_properties, host_and_port
 from acked.audit.commands.options import ClusterFacts
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable, write_text
 from acked.base.release import release

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acked.audit.clusters.several import Audited
-from acked.audit.decision.faults import Faults, read_faults
-from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, Wanted, worst_of
+from acked.audit.decision.faults import BY_DEFAULT, AuditQuestion, AuditVerdict, Faults, Wanted, read_faults
+from acked.audit.decision.questions import worst_of
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
 from acked.base.names import first_of, near

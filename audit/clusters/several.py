@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
 from acked.audit.decision.audit import Answer, Audit, Auditor
-from acked.audit.decision.faults import CrashKind
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Wanted
 from acked.audit.decision.gather import FOR_ALL_BROKERS, Given, RefusedByKafka
 from acked.audit.decision.joint import OnDecided, Searches
-from acked.audit.decision.questions import (
-    Assumptions,
-    AuditQuestion,
-    AuditVerdict,
-    Wanted,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import reply_of, task_of, worst_of
 from acked.audit.decision.release import Contexts, contexts
 from acked.audit.decision.settings import configure
 from acked.base.errors import ConfigurationError

@@ -168,20 +168,16 @@ def ask_cluster(
     of_racks = admin.describe_cluster(request_timeout=clock.left)
     of_brokers = _settings(admin, "BROKER", list(map(str, running)), 1, len(running), clock)
     of_topics = _settings(admin, "TOPIC", sorted(topics), _AT_ONCE, _UNDER_WAY, clock)
-    features: dict[str, int] | None = None
-    levels: dict[int, int | None] = {}
-    for number in running:
-        at = listed.brokers[number]
-        if not clock.is_over:
-            finalized, levels[number] = requests.features_of((at.host or "", at.port), properties, clock)
-            features = features or finalized
+    addresses = {number: (listed.brokers[number].host or "", listed.brokers[number].port) for number in running}
+    of_each = requests.features_of_all(addresses, properties, clock)
+    answering, features = requests.levels_of(of_each)
     eligible: Eligible = {}
-    if features and features.get(keys.ELR) and listed.brokers:
-        at = next(iter(listed.brokers.values()))
+    if answering is not None and features and features.get(keys.ELR):
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
-        eligible = requests.eligible_leaders((at.host or "", at.port), properties, short, clock)
+        eligible = requests.eligible_leaders(addresses[answering], properties, short, clock)
     racks = _racks(of_racks, clock)
     told = dict(zip(running, of_brokers, strict=True))
+    levels = {number: newest for number, (_, newest) in of_each.items()}
     brokers = [_broker(number, told.get(number, NOT_RUNNING), racks.get(number), levels.get(number)) for number in numbers]
     found = [_topic(topics[name], name, eligible, answer) for name, answer in zip(sorted(topics), of_topics, strict=True)]
     quorum, moving = None, None

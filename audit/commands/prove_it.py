@@ -9,7 +9,8 @@ from typing import Any
 
 from acked.audit.decision.audit import Answer as AuditAnswer
 from acked.audit.decision.audit import Audit
-from acked.audit.decision.questions import NEEDS, AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import NEEDS
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError, ExitCode

@@ -16,6 +16,7 @@ from acked.audit.commands.connection import (
     Connection,
     Unavailable,
 )
+from acked.base.bounds import threads
 
 
 @dataclass
@@ -35,8 +36,14 @@ class Clock:
         return time.monotonic() >= self.until
 
 
+_AT_A_TIME = 32
+"""Brokers that are asked for their features together."""
+
 _PARTITIONS_AT_ONCE = 2_000
 """Partitions in an answer about eligible leaders: the most that brokers give (max.request.partition.size.limit)."""
+
+Features = tuple[dict[str, int] | None, int | None]
+"""Finalized levels, and the newest metadata.version that a broker supports; None where that cannot be known."""
 
 Eligible = Mapping[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
 """The eligible leaders beside the ISR, and who led last, by topic and partition; of those alone that were answered."""
@@ -48,10 +55,26 @@ _FETCHING = 10_000
 """Milliseconds within which a controller that follows the quorum's leader has fetched from it; it does so all the time."""
 
 
-def features_of(
-    address: tuple[str, int], properties: Mapping[str, str], clock: Clock
-) -> tuple[dict[str, int] | None, int | None]:
-    """Finalized levels, and the newest metadata.version that one broker supports; None where that cannot be known.
+def features_of_all(
+    addresses: Mapping[int, tuple[str, int]], properties: Mapping[str, str], clock: Clock
+) -> dict[int, Features]:
+    """`features_of` every broker, in order; those that hang take their time together, and no others' turn."""
+
+    def ask(address: tuple[str, int]) -> Features:
+        return (None, None) if clock.is_over else features_of(address, properties, clock)
+
+    with threads(_AT_A_TIME) as asking:
+        return dict(zip(addresses, asking.map(ask, addresses.values()), strict=True))
+
+
+def levels_of(told: Mapping[int, Features]) -> tuple[int | None, dict[str, int] | None]:
+    """A broker that has said which levels are finalized, and them: one that has some, if there is one; else (None, None)."""
+    known = [(number, finalized) for number, (finalized, _) in told.items() if finalized is not None]
+    return next((one for one in known if one[1]), known[0] if known else (None, None))
+
+
+def features_of(address: tuple[str, int], properties: Mapping[str, str], clock: Clock) -> Features:
+    """What one broker tells of its features.
 
     Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584).
     """

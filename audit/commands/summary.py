@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acked.audit.clusters.policy import NAMELESS, JudgedTopics, Judgement
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.decision.gather import Severity
-from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import difference_in_words, names_of, unknown_brokers
 from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs, style_and_sign
 from acked.audit.reports.terminal import decided_by, head_of, overview, print_answers

@@ -9,18 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import (
-    Assumptions,
-    AuditQuestion,
-    AuditVerdict,
-    SizedQuestion,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import SizedQuestion, reply_of, task_of, worst_of
 from acked.audit.decision.release import Deployment, planes_in
 from acked.audit.decision.settings import Configuration, configure
 from acked.base.errors import ConfigurationError

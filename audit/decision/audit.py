@@ -6,19 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from acked.audit.decision.advice import Advice, Adviser, Open, SettingsChange, recommend
-from acked.audit.decision.faults import Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, Faults
 from acked.audit.decision.gather import Given, RefusedByKafka, Remark
 from acked.audit.decision.joint import OnDecided, Searches
-from acked.audit.decision.questions import (
-    QUESTIONS,
-    Assumptions,
-    AuditQuestion,
-    AuditVerdict,
-    SizedQuestion,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import QUESTIONS, SizedQuestion, reply_of, task_of, worst_of
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of

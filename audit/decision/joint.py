@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeVar
 
-from acked.audit.decision.faults import Faults, read_faults
-from acked.audit.decision.questions import MAX_STATES_BESIDES, QUESTIONS, AuditQuestion, without_effect
+from acked.audit.decision.faults import MAX_STATES_BESIDES, AuditQuestion, Faults, read_faults
+from acked.audit.decision.questions import QUESTIONS, without_effect
 from acked.base.files import PACKAGE
 from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache

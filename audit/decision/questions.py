@@ -9,18 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
-
-# What those who deal with questions find here, and options of commands in `faults`.
-from acked.audit.decision.faults import BY_DEFAULT as BY_DEFAULT
-from acked.audit.decision.faults import CLASSES as CLASSES
-from acked.audit.decision.faults import LEADER_MOVES as LEADER_MOVES
-from acked.audit.decision.faults import MAX_STATES as MAX_STATES
-from acked.audit.decision.faults import MAX_STATES_BESIDES as MAX_STATES_BESIDES
-from acked.audit.decision.faults import Assumptions as Assumptions
-from acked.audit.decision.faults import AuditQuestion as AuditQuestion
-from acked.audit.decision.faults import AuditVerdict as AuditVerdict
-from acked.audit.decision.faults import Wanted as Wanted
+from acked.audit.decision.faults import BEFORE_KIP_380, Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.settings import Configuration
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict

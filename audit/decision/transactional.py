@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.decision.joint import Decided
-from acked.audit.decision.questions import AuditVerdict, reply_of
+from acked.audit.decision.questions import reply_of
 from acked.audit.decision.settings import Configuration
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.spec.question_text import QuestionText

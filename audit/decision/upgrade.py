@@ -13,19 +13,9 @@ from enum import Enum, unique
 from functools import partial
 from itertools import combinations
 
-from acked.audit.decision.faults import Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, Faults
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import (
-    NEVER_ASKED,
-    QUESTIONS,
-    Assumptions,
-    AuditQuestion,
-    AuditVerdict,
-    SizedQuestion,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import NEVER_ASKED, QUESTIONS, SizedQuestion, reply_of, task_of, worst_of
 from acked.audit.decision.release import Deployment, plane_words, planes_in
 from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError

@@ -9,18 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 
-from acked.audit.decision.faults import Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, Faults
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import (
-    FEW_BROKERS,
-    QUESTIONS,
-    Assumptions,
-    AuditQuestion,
-    AuditVerdict,
-    reply_of,
-    task_of,
-    worst_of,
-)
+from acked.audit.decision.questions import FEW_BROKERS, QUESTIONS, reply_of, task_of, worst_of
 from acked.audit.decision.release import Contexts, Deployment, contexts
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.moves.shapes import MoveGroup, Moves, MoveShape

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
-from acked.audit.decision.questions import AuditVerdict, worst_of
+from acked.audit.decision.faults import AuditVerdict
+from acked.audit.decision.questions import worst_of
 from acked.audit.quorum.plan import QuorumPlan, QuorumStep, StepKind, changes_in
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable

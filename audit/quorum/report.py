@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.quorum.ask import PROPERTIES, AskedStep, QuorumAnswer, QuorumAudit, QuorumFailure
 from acked.audit.reports.telling import HEADS, MARKS, STYLES, signs
 from acked.model.language.telling import says_list

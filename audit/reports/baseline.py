@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import worst_of
 from acked.audit.reports.telling import SHORT
 from acked.audit.reports.view import (
     FORMAT,

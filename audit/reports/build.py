@@ -9,9 +9,9 @@ from functools import partial
 from acked.audit.clusters.several import Audited, Hinge
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
-from acked.audit.decision.faults import Faults, not_asked
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict, Faults, not_asked
 from acked.audit.decision.joint import is_by_proof
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.questions import worst_of
 from acked.audit.decision.release import Contexts, Deployment, span
 from acked.audit.decision.settings import Configuration, SettingValue
 from acked.audit.reports.telling import HEADS, SHORT, Tell, told

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.reports.baseline import NOT_ASKED, counts_beside
 from acked.audit.reports.topics import group_name
 from acked.audit.reports.transactional import plain_lines

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit, bounds_of
 from acked.audit.moves.shapes import MoveShape
 from acked.audit.reports.pages import grid

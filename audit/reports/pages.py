@@ -9,7 +9,7 @@ from typing import Any
 
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of, policy_markdown
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run

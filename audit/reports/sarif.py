@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from acked.audit.clusters.policy import NAMELESS
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.reports.baseline import NOT_ASKED, counts_beside, names_of
 from acked.audit.reports.telling import number_steps, sentence
 from acked.audit.reports.topics import title_of

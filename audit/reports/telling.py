@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from acked.audit.decision.audit import Answer
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Severity
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.reports.console import Console, glyphs_of, put_paragraph

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import worst_of
 from acked.audit.decision.release import plane_words
 from acked.audit.reports.telling import (
     LEVELS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
 from acked.audit.reports.telling import STYLES, number_steps, print_story, signs, story_markdown, story_of
 from acked.audit.reports.view import AuditView, SettingView, TransactionView

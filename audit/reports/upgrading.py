@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.decision.upgrade import KnownBug, Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
 from acked.model.language.telling import says_list

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.joint import is_by_proof
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.checker.batch.outcome import Outcome
 from acked.reports.runs.sentences import TraceSentences
 

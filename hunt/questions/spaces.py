@@ -8,8 +8,8 @@ from functools import cache
 from itertools import combinations, product
 from types import MappingProxyType
 
-from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
-from acked.audit.decision.questions import QUESTIONS, AuditQuestion
+from acked.audit.decision.faults import BEFORE_KIP_380, AuditQuestion, CrashKind, Faults
+from acked.audit.decision.questions import QUESTIONS
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.base.release import Release

@@ -85,6 +85,13 @@ def refuse_nameless(function: object, what: str) -> None:
         raise ModelError(f"{what} is a {kind}, which has neither a name nor a line of its own; write a function with def")
 
 
+def refuse_uncallable(declared: object, what: str, beside: object, instead: str) -> None:
+    """`ModelError` for what is declared `beside` an author's function, is called later, and is none; None is not declared."""
+    if declared is not None and not callable(declared):
+        kind = name_with_article(type(declared).__name__)
+        raise ModelError(f"{what}{place_text(place_of(beside))}: {instead} is a function, and this is {kind}")
+
+
 def refuse_result(result: object, what: str, instead: str) -> None:
     """`ModelError` if a function whose result nobody takes returned one; a coroutine among them is ended."""
     if result is None:

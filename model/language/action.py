@@ -11,7 +11,13 @@ from pathlib import Path as FilePath
 from types import ModuleType
 
 from acked.model.formulas.errors import ModelError, UnknownName, raise_refusals
-from acked.model.formulas.functions import name_with_article, refuse_deferred, refuse_nameless, refuse_result
+from acked.model.formulas.functions import (
+    name_with_article,
+    refuse_deferred,
+    refuse_nameless,
+    refuse_result,
+    refuse_uncallable,
+)
 from acked.model.formulas.places import located
 from acked.model.language.choices import declared, given, leaves
 from acked.model.language.domain import Domain, LeafDomain
@@ -128,6 +134,8 @@ def action(
     def decorate(function: Callable[..., None]) -> Action:
         refuse_nameless(function, "an action")
         refuse_deferred(function, f"action {function.__name__}")
+        refuse_uncallable(says, f"action {function.__name__}", function, 'says=lambda t: "…"')
+        refuse_uncallable(when, f"action {function.__name__}", function, "when=lambda: fast.on")
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +19,7 @@ from acked.base.files import ROOMS
 from tests.building import environment_with_the_wheel, shared_environment_with
 from tests.kept import KEPT
 from tests.places import CHECKOUT
+from tests.sharing import alone
 
 TAKEN = (*ROOMS, "specs", "tests")
 """Names of our folders that belong to whoever uses acked."""
@@ -95,13 +99,15 @@ MYPY_CACHE = KEPT.with_name("mypy")
 """What mypy keeps between runs of the tests, for each way; it looks again at what has other bytes, or is elsewhere."""
 
 
-def always_at(python: Path, way: str) -> Path:
-    """The Python of an environment by a path that is the same in every run of the tests."""
+@contextmanager
+def always_at(python: Path, way: str) -> Iterator[Path]:
+    """The Python of an environment by a path that is the same in every run of the tests, which go one after another."""
     link = MYPY_CACHE.with_name(f"environment-{way}")
-    made = link.with_suffix(f".{os.getpid()}")
-    made.symlink_to(python.parents[1])
-    made.rename(link)
-    return link / "bin" / python.name
+    with alone(link.with_suffix(".lock")):
+        made = link.with_suffix(f".{os.getpid()}")
+        made.symlink_to(python.parents[1])
+        made.rename(link)
+        yield link / "bin" / python.name
 
 
 WAYS = pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
@@ -176,18 +182,26 @@ def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], forei
     (foreign / "wrong.py").write_text(PROTOCOL.replace("s.holder = client", "s.holder = 'nobody'"))
     (foreign / "mistyped.py").write_text(mistyped)
     # mypy's own process is that of the test environment; what it looks at is the place's. What others have, it knows.
-    python = always_at(places[way].python, way)
-    asked = ["-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", MYPY_CACHE / way]
-    variables = {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
-    done = run(
-        Place(Path(sys.executable), {}), *asked, "locks.py", "wrong.py", "mistyped.py", cwd=foreign, **variables
-    )
+    files, variables = ("locks.py", "wrong.py", "mistyped.py"), {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
+    with always_at(places[way].python, way) as python:
+        asked = ["-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", MYPY_CACHE / way]
+        done = run(Place(Path(sys.executable), {}), *asked, *files, cwd=foreign, **variables)
     assert done.returncode == 1, done.stderr
     found = done.stdout.splitlines()
     assert [line for line in found if line.startswith("wrong.py") and "Incompatible types in assignment" in line]
     assert [line for line in found if 'Incompatible return value type (got "Verdict", expected "int")' in line]
     assert [line for line in found if line.startswith("mistyped.py") and 'Module "acked" has no attribute "aks"' in line]
     assert [line for line in found if not line.startswith(("wrong.py", "mistyped.py", "Found 3 errors in 2 files"))] == []
+
+
+def test_another_run_waits_until_mypy_has_looked_at_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.MYPY_CACHE", tmp_path / "mypy")
+    with always_at(Path(sys.executable), "wheel") as python:
+        assert python.samefile(Path(sys.prefix, "bin", python.name))
+        with open(tmp_path / "environment-wheel.lock", encoding="utf-8") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Severity
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.view import (
     FORMAT,
     TOPICS_FORMAT,

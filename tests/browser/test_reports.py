@@ -12,8 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Page, expect
 
-from acked.audit.decision.faults import Faults
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict, Faults
 from acked.roll.decision.judge import Verdict
 from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer, TopicState
 from acked.watch.clusters import Kept, Seen

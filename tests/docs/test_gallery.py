@@ -16,20 +16,10 @@ from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
-from acked.model.compaction.protocol import compaction
-from acked.model.compaction.versions import HISTORY as COMPACTION_HISTORY
-from acked.model.coordinator.protocol import coordinator
-from acked.model.coordinator.versions import HISTORY as COORDINATOR_HISTORY
-from acked.model.kraft.protocol import kraft
-from acked.model.kraft.versions import HISTORY as KRAFT_HISTORY
 from acked.model.partition.protocol import partition
-from acked.model.partition.rules.versions import HISTORY as PARTITION_HISTORY
 from acked.model.partition.rules.versions import planes_of
-from acked.model.share.protocol import share
-from acked.model.share.versions import HISTORY as SHARE_HISTORY
-from acked.model.transactions.protocol import transactions
-from acked.model.transactions.versions import HISTORY as TRANSACTION_HISTORY
 from tests.places import CHECKOUT
+from tests.shipped import history_of, with_releases
 from tools.parts.gallery import untold
 from tools.parts.quorums import quorums_markdown
 from tools.parts.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
@@ -45,10 +35,6 @@ AVAILABILITY_ONLY = {13, 21, 27, 31}
 """Rows of the table of known bugs that break nothing but availability."""
 KNOWN = set(range(1, 36)) - {4, 12, 16, 22, 28, 32}
 """The rows of that table."""
-HISTORIES = {
-    partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY, coordinator: COORDINATOR_HISTORY,
-    compaction: COMPACTION_HISTORY, share: SHARE_HISTORY,
-}  # fmt: skip
 
 
 def rows(specs: list[Spec] = GALLERY) -> dict[int, dict[str, Spec]]:
@@ -118,7 +104,7 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
     assert not fix.drop | latest.drop
     kept = {"replicas", "log_size", "records", "max_leader_epoch", "crashes", "lossy_crashes", "consumer"}
     if bug.protocol is not partition:
-        changed = {item.constant for item in HISTORIES[bug.protocol].changes}
+        changed = {item.constant for item in history_of(bug.protocol).changes}
         kept = {item.name for item in bug.protocol.constants if item not in changed}
         assert not differing & kept
     elif number not in BOUNDED:
@@ -180,10 +166,10 @@ def test_the_specs_of_a_row_and_the_brokers_agree_on_what_was_seen(folder: str, 
 def turning_points(bug: Spec, fix: Spec) -> dict[str, str]:
     """From which releases on the one rule in which the two differ has the fix's value, and all that the table says of it."""
     differing = [name for name in bug.constants if bug.constants[name] != fix.constants[name]]
-    if len(differing) != 1 or bug.drop or bug.protocol not in HISTORIES:
+    if len(differing) != 1 or bug.drop or bug.protocol not in with_releases():
         return {}
     (name,) = differing
-    changes = [item for item in HISTORIES[bug.protocol].changes if item.constant.name == name]
+    changes = [item for item in history_of(bug.protocol).changes if item.constant.name == name]
     plane, wanted, found, was = control_plane_of(bug), fix.constants[name], set(), None
     for item in (item for item in changes if getattr(item, "plane", None) in (None, plane)):
         now = item.constant.read(item.value)
@@ -275,7 +261,7 @@ def test_every_row_says_what_real_brokers_did_or_why_they_were_not_asked() -> No
         assert said.words, number
         assert said.told.startswith(("Reproduced on ", "Not played: ")), number
         assert said.told.endswith("."), number
-        assert _OPEN not in said.told, number
+        assert _OPEN not in said.told, f"row {number}: play it, or say why not in [not_played] of docs/real_brokers.toml"
     assert "not on 2.0.1" in found[7].told
     page = "\n".join(gallery_markdown([AnsweredSpec(spec, "version x") for spec in GALLERY], [], [], found))
     assert page.count("**On real brokers.**") == len(rows())

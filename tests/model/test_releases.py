@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from acked.base.release import LATEST
-from acked.model.delivery import settings as of_delivery
-from acked.model.delivery.versions import HISTORY as DELIVERY
+from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant, constants_in, switch
+from acked.model.language.context import constants_in, switch
+from acked.model.language.protocol import Protocol
 from acked.model.partition.rules import settings as of_partition
-from acked.model.partition.rules.versions import HISTORY as PARTITION
-from acked.model.partition.rules.versions import KRAFT
 from acked.model.releases import History
-from acked.model.transactions import settings as of_transactions
-from acked.model.transactions.versions import HISTORY as TRANSACTIONS
+from tests.shipped import history_of, with_releases
 
 checks = switch("checks", "whether somebody looks", default=True)
 
@@ -35,23 +34,18 @@ def test_a_table_that_names_what_is_not_there_is_refused_in_one_sentence(table: 
         History(("1.0", LATEST), (checks,), path).settings(LATEST)
 
 
-@pytest.mark.parametrize(
-    ("history", "rules", "plane"),
-    [
-        (PARTITION, (*of_partition.RULES, of_partition.in_flight), KRAFT),
-        (TRANSACTIONS, of_transactions.RULES, None),
-        (DELIVERY, of_delivery.RULES, None),
-    ],
-    ids=("partition", "transactions", "delivery"),
-)
-def test_every_rule_has_a_release_and_is_by_default_as_in_latest(
-    history: History, rules: tuple[Constant, ...], plane: str | None
-) -> None:
-    latest = history.settings(LATEST, plane)
+@pytest.mark.parametrize("protocol", with_releases(), ids=attrgetter("name"))
+def test_every_rule_has_a_release_and_is_by_default_as_in_latest(protocol: Protocol) -> None:
+    latest, rules = protocol.profile(LATEST, None), import_module(f"{with_releases()[protocol]}.settings").RULES
+    table = history_of(protocol).table
     unknown = [rule.name for rule in rules if rule.name not in latest]
-    assert unknown == [], f"say in {history.table} from which release on they are"
+    assert unknown == [], f"say in {table} from which release on they are"
     wrong = [rule.name for rule in rules if rule.default != latest[rule.name].value]
-    assert wrong == [], f"their default is another than the last in {history.table}; change one of the two"
+    assert wrong == [], f"their default is another than the last in {table}; change one of the two"
+
+
+def test_protocols_with_releases_are_those_that_have_a_profile() -> None:
+    assert set(with_releases()) == {PROTOCOLS[name] for name in PROTOCOLS if PROTOCOLS[name].has_profiles}
 
 
 def test_a_constant_belongs_to_the_group_at_the_end_of_its_section() -> None:

@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 from acked.audit.clusters.units import groups_of_units, units_of  # noqa: E402
 from acked.audit.decision.audit import Audit, Auditor  # noqa: E402
+from acked.audit.decision.faults import BY_DEFAULT, AuditQuestion, AuditVerdict  # noqa: E402
 from acked.audit.decision.gather import RefusedByKafka, recognise  # noqa: E402
 from acked.audit.decision.joint import SHIPPED, Searches  # noqa: E402
-from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict  # noqa: E402
 from acked.audit.decision.release import contexts  # noqa: E402
 from acked.base.files import replace_text  # noqa: E402
 from acked.base.plain import from_plain, to_plain  # noqa: E402

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.watch import clusters
 from acked.watch.answers import SettingsAnswer, StateAnswer, unknown_state
 

@@ -21,7 +21,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as older_families
 
 from acked.audit.clusters.live import LiveCluster, LiveValue
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.base.errors import SystemFailure
 from acked.cli import main
 from acked.roll.decision.judge import Verdict

@@ -15,8 +15,7 @@ from jsonschema import Draft202012Validator
 from acked.audit.clusters.policy import Judgement, Policy, judge, policy_schema, read_policy
 from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.decision.faults import read_faults
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, read_faults
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer
 from acked.base.errors import ConfigurationError
 from acked.base.release import release

@@ -11,9 +11,8 @@ from acked.audit.clusters import topics as topics_module
 from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of, left_out, topics_in
-from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.gather import Given, recognise
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.listings import described_entries
 from acked.audit.reports.baseline import cells_of
 from acked.audit.reports.junit import audit_junit

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from acked.audit.commands import live
+from acked.audit.commands import live, requests
 from acked.audit.commands.live import ask_apart
 from acked.base import processes
 from acked.base.errors import ConfigurationError, SystemFailure
@@ -123,6 +123,47 @@ def test_a_cluster_that_says_nothing_is_told_of_soon_and_given_up_early() -> Non
     assert time.monotonic() - began < SECONDS_OF_ALL / 2
     (text,) = told
     assert text.startswith(f"the cluster at {address} does not answer yet: it says nothing; it is asked for ")
+
+
+def test_brokers_are_asked_for_their_features_together() -> None:
+    together = threading.Barrier(3)
+
+    def answer(request: bytes) -> bytes:
+        together.wait(SECONDS)
+        head = request_head(request)
+        level = [{"name": "metadata.version", "min_version": 1, "max_version": 27}]
+        body = {"error_code": 0, "throttle_time": 0, "api_keys": [], "supported_features": level}
+        return write_response(API_VERSIONS, head.version, head.correlation, body)
+
+    with broker(answer) as address:
+        host, _, port = address.partition(":")
+        addresses = dict.fromkeys((1, 2, 3), (host, int(port)))
+        found = requests.features_of_all(addresses, {}, requests.Clock(time.monotonic() + SECONDS))
+    assert found == dict.fromkeys((1, 2, 3), ({}, 27))
+
+
+def test_no_broker_is_asked_for_its_features_once_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(requests, "features_of", lambda address, *_: ({"a": 1}, 2))
+    addresses = {1: ("one", 1), 2: ("two", 2)}
+    assert requests.features_of_all(addresses, {}, requests.Clock(time.monotonic() - 1)) == dict.fromkeys((1, 2), (None, None))
+
+
+@pytest.mark.parametrize(
+    ("told", "first"),
+    [
+        ({1: (None, None), 2: ({}, 20), 3: ({"a": 1}, 27)}, (3, {"a": 1})),
+        ({1: ({}, None), 2: (None, None)}, (1, {})),
+        ({1: (None, None)}, (None, None)),
+        ({}, (None, None)),
+    ],
+    ids=("some levels", "none, as with ZooKeeper", "not known", "nobody runs"),
+)
+def test_levels_are_those_of_a_broker_that_has_some_and_none_are_other_than_unknown(
+    told: dict[int, requests.Features], first: tuple[int | None, dict[str, int] | None]
+) -> None:
+    assert requests.levels_of(told) == first
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.commands import live, requests
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.decision.audit import Auditor
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Given, recognise
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
@@ -185,8 +185,8 @@ def test_brokers_that_differ_are_a_finding_and_each_variant_is_answered(admin: t
 
 
 def test_brokers_of_two_releases_are_two_variants(admin: type[FakeAdmin], monkeypatch: pytest.MonkeyPatch) -> None:
-    levels = iter((21, 25, 25))
-    monkeypatch.setattr(requests, "features_of", lambda *_: ({"metadata.version": 21}, next(levels)))
+    levels = {number: ({"metadata.version": 21}, newest) for number, newest in ((1, 21), (2, 25), (3, 25))}
+    monkeypatch.setattr(requests, "features_of_all", lambda *_: levels)
     groups = [group for group in asked() if "logs" in group.topics]
     assert {group.brokers: contexts(group.given).first.release.numbers[:2] for group in groups} == {
         ("1",): (3, 9), ("2", "3"): (4, 0),

@@ -8,7 +8,7 @@ import pytest
 
 from acked.audit.commands.patch import make_patches, write_patches
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.release import release

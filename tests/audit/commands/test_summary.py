@@ -15,8 +15,8 @@ from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.answering import since_in_words
 from acked.audit.commands.options import Shown
 from acked.audit.commands.summary import MOST_LINES, difference_lines, print_summary
+from acked.audit.decision.faults import AuditQuestion
 from acked.audit.decision.gather import recognise
-from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import cells_of, since
 from acked.audit.reports.terminal import few_of_each, legend, overview, print_audit
 from acked.audit.reports.topics import print_topics

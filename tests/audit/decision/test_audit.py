@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.questions import (
+from acked.audit.decision.faults import (
     BY_DEFAULT,
     CLASSES,
     LEADER_MOVES,
-    QUESTIONS,
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    reply_of,
-    task_of,
+    CrashKind,
+    Faults,
 )
+from acked.audit.decision.questions import QUESTIONS, reply_of, task_of
 from acked.audit.decision.settings import configure
 from acked.base.release import release
 from acked.checker.batch.local import answer_all

@@ -6,9 +6,8 @@ import pytest
 
 from acked.audit.decision.advice import Advice, SettingsChange, costly, preferences, price_of
 from acked.audit.decision.audit import Answer, Audit, Auditor
-from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.gather import Given
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.reports.build import no_cause_in_words, undecided_in_words
 from acked.base.release import release

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.faults import Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, Faults
 from acked.audit.decision.gather import Given, RefusedByKafka
-from acked.audit.decision.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
+from acked.audit.decision.questions import NEEDS, QUESTIONS, constants_of, task_of
 from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import configure
 from acked.audit.formats.parts.images import release_of_image

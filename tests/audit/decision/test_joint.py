@@ -10,10 +10,9 @@ import pytest
 
 from acked.audit.decision import advice
 from acked.audit.decision.audit import Audit, Auditor
-from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, CrashKind, Faults
 from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import SHIPPED, Searches, join, part_of_outcome
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
 from acked.base.processes import Done
 from acked.base.release import release
 from acked.checker.batch.cache import ResultCache

@@ -8,17 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.audit.decision.faults import read_faults
+from acked.audit.decision.faults import BY_DEFAULT, MAX_STATES, MAX_STATES_BESIDES, Assumptions, AuditQuestion, read_faults
 from acked.audit.decision.joint import Searches, is_by_proof, is_proved, with_proof
-from acked.audit.decision.questions import (
-    BY_DEFAULT,
-    MAX_STATES,
-    MAX_STATES_BESIDES,
-    QUESTIONS,
-    Assumptions,
-    AuditQuestion,
-    task_of,
-)
+from acked.audit.decision.questions import QUESTIONS, task_of
 from acked.audit.decision.settings import configure
 from acked.audit.reports.view import DecidedBy
 from acked.base.processes import Done

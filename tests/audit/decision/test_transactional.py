@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from acked.audit.decision.audit import Auditor
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.decision.transactional import (
     Clients,

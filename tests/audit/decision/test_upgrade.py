@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.gather import recognise, settle
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.decision.upgrade import Part, Stage, Upgrade, ask_upgrade, parts_of
 from acked.audit.reports.build import verdict_with

@@ -10,9 +10,9 @@ import pytest
 
 from acked.audit.decision.audit import Answer
 from acked.audit.decision.fault_words import BESIDES
-from acked.audit.decision.faults import CrashKind, Faults, read_faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, CrashKind, Faults, read_faults
 from acked.audit.decision.gather import RefusedByKafka, Severity
-from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
+from acked.audit.decision.questions import QUESTIONS, task_of
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.formats.reading import read_file

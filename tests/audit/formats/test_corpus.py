@@ -15,9 +15,8 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.faults import read_faults
+from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, read_faults
 from acked.audit.decision.gather import Given
-from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError

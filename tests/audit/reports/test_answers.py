@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from acked.audit.decision.questions import BY_DEFAULT, LEADER_MOVES, AuditQuestion
+from acked.audit.decision.faults import BY_DEFAULT, LEADER_MOVES, AuditQuestion
 from acked.audit.reports.terminal import NOT_ASKED, print_answers
 from acked.reports.table import table
 

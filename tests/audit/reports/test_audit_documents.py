@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline, since
 from acked.audit.reports.build import always
 from acked.audit.reports.junit import audit_junit

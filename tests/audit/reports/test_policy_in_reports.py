@@ -15,7 +15,7 @@ from acked.audit.clusters.policy import judge, read_policy
 from acked.audit.clusters.several import Audited
 from acked.audit.commands.audit import audit as command
 from acked.audit.commands.summary import policy_view
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.faults import AuditVerdict
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.view import CauseView, PolicyLineView, PolicyView, SettingView, View
 from tests.audit.made import answer, audit, finding, group, groups, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.questions import Assumptions, AuditQuestion
+from acked.audit.decision.faults import Assumptions, AuditQuestion
 from acked.audit.reports import pages
 from acked.audit.reports.pages import counterexample, easiest_counterexample
 from acked.base.release import release

@@ -12,6 +12,7 @@ from acked import ModelError, Protocol
 from acked.base.errors import ConfigurationError
 from acked.checker.spec.user_protocol import load_protocol
 from acked.model.formulas.functions import words_of
+from acked.model.language.action import action
 
 DECLARED = """
 from acked import *
@@ -363,6 +364,25 @@ def test_a_mistake_is_answered_with_its_place_and_advice(line: str, said: str) -
     assert where in (f"toy: action Go (toy.py:{LINE}", f"toy: action Go (toy.py:{LINE - 1}")
     assert answer.startswith(said)
     assert "object at 0x" not in answer
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"says": "it goes on"}, 'says=lambda t: "…" is a function, and this is a str'),
+        ({"when": True}, "when=lambda: fast.on is a function, and this is a bool"),
+    ],
+    ids=("says", "when"),
+)
+def test_words_and_conditions_that_are_no_functions_are_refused_where_they_are_declared(
+    declared: dict[str, Any], said: str
+) -> None:
+    def go(s: object) -> None:
+        """Nothing."""
+
+    with pytest.raises(ModelError, match=r"^action go \(test_mistakes\.py:\d+\): ") as caught:
+        action(**declared)(go)
+    assert str(caught.value).endswith(said)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from acked.model.transactions.settings import APPLICATION, CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
 from acked.model.transactions.versions import HISTORY, profile
 from tests.model.transactions.enumeration import Rules, compared, explore, ordered, reach
+from tests.model.twins import assert_is_asked
 from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
@@ -131,10 +132,8 @@ def test_states_verdicts_and_lengths_are_those_of_an_enumeration_that_knows_noth
 
 
 def test_the_enumeration_is_asked_about_every_rule_and_every_kind_of_late_request() -> None:
-    switches = {item.name for item in (*CIRCUMSTANCES, *APPLICATION, *RULES)} - {"guard_unique"}
-    asked = [asdict(item) for item in QUICK + LARGER]
-    never_other = {name for name in switches if len({item[name] for item in asked}) == 1}
-    assert never_other == {"coordinator_moves", "aborts", "timeouts"}
+    alike = {"coordinator_moves", "aborts", "timeouts", "guard_unique"}
+    assert_is_asked((*CIRCUMSTANCES, *APPLICATION, *RULES), map(asdict, QUICK + LARGER), alike)
 
 
 @pytest.mark.slow
