@@ -161,7 +161,8 @@ def without_siblings(items: Iterable[pytest.Item]) -> list[str]:
     for item in items:
         function = item.nodeid.partition("[")[0]
         if mark := item.get_closest_marker("landing"):
-            left.append((item.nodeid, mark.args[0] if mark.args else function))
+            file, named = item.nodeid.partition("::")[0], mark.args[0] if mark.args else function
+            left.append((item.nodeid, named if "::" in named else f"{file}::{named}"))
         elif not any(map(item.get_closest_marker, ("long", "real", "browser"))):
             asked |= {item.nodeid, function}
     return [name for name, sibling in left if sibling not in asked]

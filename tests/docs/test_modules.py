@@ -129,7 +129,7 @@ def test_a_page_that_offers_what_is_not_built_is_a_complaint(tmp_path: Path) -> 
     assert said.startswith("tutorial.html lets readers check no-such-spec, which is not built")
 
 
-@pytest.mark.landing("tests/docs/test_modules.py::test_names_of_specs_are_marked_once_outside_headings_and_not_where_a_protocol_is_meant")
+@pytest.mark.landing("test_names_of_specs_are_marked_once_outside_headings_and_not_where_a_protocol_is_meant")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_every_page_that_must_has_a_spec_to_check(site: Path) -> None:

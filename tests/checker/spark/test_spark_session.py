@@ -96,7 +96,7 @@ def assert_as_locally(driver: SparkDriver, folder: Path) -> None:
     assert (answer(result), result.workers) == (answer(search(question)), 2)
 
 
-@pytest.mark.landing("tests/checker/spark/test_spark_session.py::test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone")
+@pytest.mark.landing("test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone")
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
