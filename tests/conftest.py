@@ -94,13 +94,16 @@ def fixtures_of(item: pytest.Item) -> Sequence[str]:
     return getattr(item, "fixturenames", ())
 
 
-MARKED = ("slow", "long", "real", "spark", "browser")
+MARKED = ("slow", "long", "landing", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
 LONGEST = 1.0
 """Processor seconds that no test without such a mark may take. What takes a fifth of one is marked, but machines differ."""
 
 TOOK_LONG = pytest.StashKey[bool]()
+
+ALONE = pytest.StashKey[list[str]]()
+"""What is left to CI and has no quicker sibling among what was collected."""
 
 TRACED = pytest.StashKey[Tracings]()
 """What this process has traced of shipped protocols."""
@@ -121,30 +124,48 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
 
     What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
     """
-    leave_to_the_long_run(items)
+    leave_some_to_others(items)
+    config.stash[ALONE] = without_siblings(items)
     items.sort(key=lambda item: ("lent_driver" not in fixtures_of(item), not item.get_closest_marker("spark")))
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
 
 
-def leave_to_the_long_run(items: Iterable[pytest.Item]) -> None:
-    """Of slow cases that are alike `make test` asks as many as the mark `sampled` says, evenly drawn; the others are long."""
-    alike: dict[tuple[str, int], list[pytest.Item]] = {}
+def leave_some_to_others(items: Iterable[pytest.Item]) -> None:
+    """Of slow cases that are alike `make test` asks as many as the mark `sampled` says, evenly drawn.
+
+    The others are long, or have the mark that is named.
+    """
+    alike: dict[tuple[str, int, str], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark and item.get_closest_marker("slow") and not item.get_closest_marker("long"):
-            alike.setdefault((item.nodeid.partition("[")[0], *mark.args), []).append(item)
-    for (_, wanted), cases in alike.items():
+        if mark and item.get_closest_marker("slow") and not any(map(item.get_closest_marker, ("long", "landing"))):
+            wanted, others = (*mark.args, "long")[:2]
+            alike.setdefault((item.nodeid.partition("[")[0], wanted, others), []).append(item)
+    for (_, wanted, others), cases in alike.items():
         drawn = {at * len(cases) // wanted for at in range(wanted)}
         for at, item in enumerate(cases):
             if at not in drawn:
-                item.add_marker(pytest.mark.long)
+                item.add_marker(getattr(pytest.mark, others))
+
+
+def without_siblings(items: Iterable[pytest.Item]) -> list[str]:
+    """What is left to CI though `make test` asks neither the test that its mark names nor another case of its own."""
+    asked, left = set[str](), list[tuple[str, str]]()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if mark := item.get_closest_marker("landing"):
+            file, named = item.nodeid.partition("::")[0], mark.args[0] if mark.args else function
+            left.append((item.nodeid, named if "::" in named else f"{file}::{named}"))
+        elif not any(map(item.get_closest_marker, ("long", "real", "browser"))):
+            asked |= {item.nodeid, function}
+    return [name for name, sibling in left if sibling not in asked]
 
 
 def pytest_collection_finish() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -128,6 +129,7 @@ def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
     Its sessions answer queries as those of `acked states query`; of that, searches see nothing.
 
     A process has room for one context: the driver ends where somebody starts another one, and is started again after that.
+    Nothing that it has started outlives it.
     """
     queries = {name: value for name, value in CONF.items() if name.startswith("spark.sql.")} | INTERPRETED
     mine = SparkDriver(SparkSettings("local[2]", queries), log)
@@ -143,7 +145,13 @@ def lasting_spark(log: Path) -> Iterator[Callable[[], SparkDriver]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SparkDriver, "__enter__", enter)
         yield lend
-    mine.stop()
+    if mine.context is not None:
+        from tests.checker.spark.spark_cluster import command_of, descendants  # It imports pyspark.
+
+        started = [pid for pid in descendants(os.getpid()) if "spark" in command_of(pid)]
+        mine.stop()
+        assert started
+        assert [pid for pid in started if command_of(pid)] == []
 
 
 @contextmanager

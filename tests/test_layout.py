@@ -17,7 +17,7 @@ import pytest
 from acked.base.files import ROOMS
 from acked.model.catalogue import PROTOCOLS
 from tests import conftest
-from tests.conftest import leave_to_the_long_run
+from tests.conftest import ALONE, leave_some_to_others, without_siblings
 from tests.places import CHECKOUT
 from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
 
@@ -206,7 +206,7 @@ def test_no_function_is_longer_than_sixty_lines() -> None:
 def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
     readme = (CHECKOUT / "README.md").read_text("utf-8")
     script = [line for line in (CHECKOUT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("make ")]
-    assert script == ["make lint", "make test", "make test-brokers"]
+    assert script == ["make lint", "make test", "make test-landing", "make test-brokers"]
     assert [command for command in script if command not in readme] == []
 
 
@@ -229,9 +229,25 @@ def test_of_slow_cases_that_are_alike_some_are_asked_evenly_drawn_and_all_others
     alike = [Case(f"a.py::test[{at}]", slow, sampled) for at in range(7)]
     few = [Case(f"b.py::test[{at}]", slow, sampled) for at in range(2)]
     others = [Case("c.py::test[0]", sampled), Case("c.py::test[1]", slow)]
-    leave_to_the_long_run(cast(list[pytest.Item], [*alike, *few, *others]))
+    left = [Case(f"d.py::test[{at}]", slow, pytest.mark.sampled(1, "landing").mark) for at in range(2)]
+    leave_some_to_others(cast(list[pytest.Item], [*alike, *few, *others, *left]))
     assert [at for at, case in enumerate(alike) if "long" not in case.marks] == [0, 2, 4]
     assert not any("long" in case.marks for case in (*few, *others))
+    assert ["landing" in case.marks for case in left] == [False, True]
+
+
+def test_what_is_left_to_ci_names_a_test_that_make_test_asks_or_has_another_case_that_it_asks() -> None:
+    landing, long = pytest.mark.landing.mark, pytest.mark.long.mark
+    names, gone = (pytest.mark.landing(name).mark for name in ("quick", "b.py::quick"))
+    cases = [Case("a.py::quick[0]"), Case("a.py::quick[1]", landing), Case("a.py::large", names), Case("a.py::slow", gone)]
+    cases += [Case("a.py::lone[0]", landing), Case("a.py::lone[1]", long)]
+    assert without_siblings(cast(list[pytest.Item], cases)) == ["a.py::slow", "a.py::lone[0]"]
+
+
+def test_every_test_that_is_left_to_ci_has_a_quicker_sibling(pytestconfig: pytest.Config) -> None:
+    if pytestconfig.args != pytestconfig.getini("testpaths"):
+        pytest.skip("siblings may be in tests that were not collected")
+    assert pytestconfig.stash[ALONE] == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import fcntl
+import inspect
 import json
 import os
 import subprocess
@@ -11,10 +11,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from types import FunctionType
+from typing import NamedTuple, get_type_hints
 
 import pytest
 
+import acked
 from acked.base.files import ROOMS
 from tests.building import environment_with_the_wheel, shared_environment_with
 from tests.kept import KEPT
@@ -173,6 +175,17 @@ def test_an_installation_has_one_top_name(places: dict[str, Place], tmp_path: Pa
     assert tops == ({"acked"} if way == "wheel" else {"_acked.pth"})
 
 
+def test_what_users_call_has_types_and_their_checker_is_told_that_it_has() -> None:
+    functions = {name: found for name in acked.__all__ if isinstance(found := getattr(acked, name), FunctionType)}
+    assert len(functions) > 30
+    for name, function in functions.items():
+        assert {*inspect.signature(function).parameters, "return"} == {*function.__annotations__}, name
+    assert get_type_hints(acked.check)["return"] is acked.Result
+    assert get_type_hints(acked.ask)["return"] is acked.Question
+    assert (CHECKOUT / "acked" / "py.typed").is_file()  # That it is in the wheel asks test_packaging.py.
+
+
+@pytest.mark.landing("test_what_users_call_has_types_and_their_checker_is_told_that_it_has")
 @pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])

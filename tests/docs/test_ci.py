@@ -94,6 +94,23 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return environment
 
 
+@pytest.fixture(params=["forked", pytest.param("installed", marks=pytest.mark.landing)])
+def at_hand(
+    request: pytest.FixtureRequest, commands: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> dict[str, str]:
+    """An environment in which `acked` is forked, as if pip had installed it, or in which the workflow's step has done so."""
+    if request.param == "installed":
+        found: dict[str, str] = request.getfixturevalue("installed")
+        return found
+    cache = made_once(tmp_path_factory, "cache-ci", lend)
+    cache.chmod(0o700)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "GITHUB", "ACKED"))}
+    (tmp_path / "python").write_text(f'#!/bin/sh\n[ "$1 $2" = "-m pip" ] || exec "{sys.executable}" "$@"\n', "utf-8")
+    (tmp_path / "python").chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), str(commands), sysconfig.get_path("scripts"), kept["PATH"]])
+    return kept | {"PATH": path, "ACKED_CACHE_DIR": str(cache)}
+
+
 def run(command: str, project: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-e", "-c", command], cwd=project, env=environment, capture_output=True, text=True, timeout=600, check=False
@@ -107,9 +124,9 @@ def steps(job: str = "gate") -> list[dict[str, Any]]:
 
 
 def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_broken_one(
-    project: Path, installed: dict[str, str]
+    project: Path, at_hand: dict[str, str]
 ) -> None:
-    environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
+    environment = at_hand | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     gate = next(step for step in steps() if step.get("name") == "Gate")
     done = run(gate["run"], project, environment)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -131,9 +148,9 @@ def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_b
                 assert (project / named[key]).exists(), step
 
 
-def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, installed: dict[str, str]) -> None:
+def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, at_hand: dict[str, str]) -> None:
     audit = next(step for step in steps("audit") if step.get("name") == "Audit")
-    environment = installed | {"GITHUB_STEP_SUMMARY": str(project / "summary.md")}
+    environment = at_hand | {"GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     (project / "kafka").mkdir()
     settings = project / "kafka" / "server.properties"
     settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=1\nretries=0\n", "utf-8")
@@ -162,9 +179,9 @@ def in_the_action(step: str, project: Path, environment: dict[str, str], **input
     return run(found["run"], project, environment | {name: text for name, text in values.items() if text})
 
 
-def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[str, str]) -> None:
+def test_the_action_runs_the_gate_and_the_audit(project: Path, at_hand: dict[str, str]) -> None:
     assert all(item["description"] for item in ACTION["inputs"].values())
-    environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
+    environment = at_hand | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     aside = {"PIP_TARGET": str(project.parent / "packages")}  # Other tests run what is installed there already.
     done = in_the_action("Install", project, environment | aside, package="acked")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -191,14 +208,14 @@ def commented(project: Path, environment: dict[str, str], settings: str, more: s
     return said.read_text("utf-8") if said.exists() else done.stdout
 
 
-def test_the_action_tells_a_pull_request_what_it_turns(project: Path, installed: dict[str, str]) -> None:
+def test_the_action_tells_a_pull_request_what_it_turns(project: Path, at_hand: dict[str, str]) -> None:
     tools = project.parent / "tools"
     tools.mkdir()
     (tools / "gh").write_text('#!/bin/sh\n[ "$GH_TOKEN" = secret ] && echo "$@" > ../said && cat "$7" >> ../said\n', "utf-8")
     (tools / "gh").chmod(0o755)
     names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = installed | names | {"GITHUB_BASE_REF": "main", "GITHUB_REF": "refs/pull/12/merge"}
-    environment["PATH"] = f"{tools}{os.pathsep}{installed['PATH']}"
+    environment = at_hand | names | {"GITHUB_BASE_REF": "main", "GITHUB_REF": "refs/pull/12/merge"}
+    environment["PATH"] = f"{tools}{os.pathsep}{at_hand['PATH']}"
     safe = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
     origin = "git init -q -b main . && git add . && git commit -qm one && git remote add origin ."
     assert run(origin, project, environment).returncode == 0
@@ -232,30 +249,30 @@ def test_the_page_gives_the_action_inputs_that_it_has() -> None:
     assert ACTION["outputs"]["sarif"]["value"] in block
 
 
-def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, installed: dict[str, str]) -> None:
+def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, at_hand: dict[str, str]) -> None:
     hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
     assert set(hooks) == {"acked-gate", "acked-audit"}
     spec = "specs/kip320-2111.toml"
     assert re.search(hooks["acked-gate"]["files"], spec)
-    assert run(f"{hooks['acked-gate']['entry']} {spec}", project, installed).returncode == 0
+    assert run(f"{hooks['acked-gate']['entry']} {spec}", project, at_hand).returncode == 0
     (project / "own.properties").write_text("replication.factor=2\nacks=0\n", "utf-8")
     assert re.search(hooks["acked-audit"]["files"], "own.properties")
     asked = "--kafka-version 4.1 --ask loss --no-advice own.properties"
-    done = run(f"{hooks['acked-audit']['entry']} {asked}", project, installed)
+    done = run(f"{hooks['acked-audit']['entry']} {asked}", project, at_hand)
     assert done.returncode == 12, done.stdout + done.stderr
 
 
-def of_commits(project: Path, installed: dict[str, str]) -> dict[str, str]:
+def of_commits(project: Path, at_hand: dict[str, str]) -> dict[str, str]:
     """The environment in which pre-commit runs, at home beside the project."""
     names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    return installed | names | {"PRE_COMMIT_HOME": str(project.parent / "home"), "HOME": str(project.parent)}
+    return at_hand | names | {"PRE_COMMIT_HOME": str(project.parent / "home"), "HOME": str(project.parent)}
 
 
-def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, installed: dict[str, str]) -> None:
+def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, at_hand: dict[str, str]) -> None:
     [config] = [block for block in blocks("yaml") if "repos:" in block]
     (project / ".pre-commit-config.yaml").write_text(config, "utf-8")
     scripts = sysconfig.get_path("scripts")
-    environment = of_commits(project, installed)
+    environment = of_commits(project, at_hand)
     assert run("git init -q . && git add .", project, environment).returncode == 0
     done = run(f"{scripts}/pre-commit run --all-files", project, environment)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -276,10 +293,10 @@ JAVA = {
 
 
 def test_the_audits_hook_passes_a_java_repository_and_stops_a_bad_change_by_its_file(
-    project: Path, installed: dict[str, str]
+    project: Path, at_hand: dict[str, str]
 ) -> None:
     """By pre-commit itself, from a repository of hooks that a configuration names; only the installation is there already."""
-    hooks, scripts, environment = project.parent / "hooks", sysconfig.get_path("scripts"), of_commits(project, installed)
+    hooks, scripts, environment = project.parent / "hooks", sysconfig.get_path("scripts"), of_commits(project, at_hand)
     hooks.mkdir()
     shipped = (CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8")
     (hooks / ".pre-commit-hooks.yaml").write_text(shipped.replace("language: python", "language: system"), "utf-8")
@@ -309,15 +326,15 @@ def test_the_audits_hook_passes_a_java_repository_and_stops_a_bad_change_by_its_
     assert "FAIL: 1 group of topics (1): acknowledged records can be lost" in said
 
 
-def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, installed: dict[str, str]) -> None:
+def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, at_hand: dict[str, str]) -> None:
     [settings] = blocks("ini")
     (project / "pytest.ini").write_text(settings, "utf-8")
     command = "python -m pytest -q -p no:cacheprovider"
-    done = run(command, project, installed)
+    done = run(command, project, at_hand)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
     break_it(project)
-    done = run(command, project, installed)
+    done = run(command, project, at_hand)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 2 passed" in done.stdout
     assert "truncates its log from offset 1 to 0" in done.stdout

@@ -74,17 +74,40 @@ class Read(HTMLParser):
             self.loads.append(given[LOADS[tag]])
 
 
-def build_strictly(place: Path) -> None:
+def build_strictly(place: Path, docs: Path = CHECKOUT / "docs", compiled: Iterable[str] = BUILT) -> None:
     """Builds the site of this checkout, without a warning."""
-    done = build(CHECKOUT / "docs", place, sorted(BUILT))
+    done = build(docs, place, sorted(compiled))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stderr
+
+
+def cut(target: Path, *whole: str) -> None:
+    """The pages, most of which have only their headings, to which links lead, and the files that they are made of."""
+    shutil.copytree(CHECKOUT / "docs", target)
+    for path in target.rglob("*.md"):
+        if path.name not in whole:
+            path.write_text("\n\n".join(line for line in path.read_text("utf-8").splitlines() if line.startswith("#")))
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, which the browser opens, too."""
     return made_once(tmp_path_factory, "site", build_strictly)
+
+
+@pytest.fixture(scope="session", params=["cut", pytest.param("whole", marks=pytest.mark.landing)])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, and one of which most pages have only their headings, which is built in a fifth of the time."""
+    if request.param == "whole":
+        found: Path = request.getfixturevalue("site")
+        return found
+
+    def make(place: Path) -> None:
+        docs = tmp_path_factory.mktemp("cut") / "docs"
+        cut(docs, "glossary.md", "first-counterexample.md")
+        build_strictly(place, docs, ("kip320", "truncate-to-hw"))
+
+    return made_once(tmp_path_factory, "cut-site", make)
 
 
 @cache
@@ -96,9 +119,9 @@ def pages(site: Path) -> list[Path]:
     return [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
 
 
-def test_links_within_the_site_lead_to_pages_and_anchors(site: Path) -> None:
+def test_links_within_the_site_lead_to_pages_and_anchors(either: Path) -> None:
     broken = []
-    for page in pages(site):
+    for page in pages(either):
         for link in read(page).links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -111,8 +134,8 @@ def test_links_within_the_site_lead_to_pages_and_anchors(site: Path) -> None:
     assert broken == []
 
 
-def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
-    seen, waiting = set(), [site / "index.html"]
+def test_every_page_can_be_reached_from_the_first(either: Path) -> None:
+    seen, waiting = set(), [either / "index.html"]
     while waiting:
         page = waiting.pop()
         if page in seen:
@@ -121,30 +144,26 @@ def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
         local = [urlsplit(link).path for link in read(page).links if not urlsplit(link).scheme]
         targets = [(page.parent / unquote(path)).resolve() for path in local]
         waiting += [target for target in targets if target.suffix == ".html" and target.is_file()]
-    assert [page.name for page in pages(site) if page not in seen] == []
+    assert [page.name for page in pages(either) if page not in seen] == []
     assert len(seen) > 35
 
 
-def test_nothing_is_loaded_from_another_host(site: Path) -> None:
-    foreign = [f"{page.name}: {what}" for page in pages(site) for what in read(page).loads if urlsplit(what).netloc]
-    for sheet in site.rglob("*.css"):
+def test_nothing_is_loaded_from_another_host(either: Path) -> None:
+    foreign = [f"{page.name}: {what}" for page in pages(either) for what in read(page).loads if urlsplit(what).netloc]
+    for sheet in either.rglob("*.css"):
         used = re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^\"')]+)", sheet.read_text("utf-8"))
         foreign += [f"{sheet.name}: {what}" for what in used]
     assert foreign == []
 
 
-def test_the_search_knows_every_page(site: Path) -> None:
-    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+def test_the_search_knows_every_page(either: Path) -> None:
+    index = json.loads((either / "search" / "search_index.json").read_text("utf-8"))
     known = {entry["location"].partition("#")[0] or "index.html" for entry in index["docs"]}
-    assert {page.relative_to(site).as_posix() for page in pages(site)} <= known
+    assert {page.relative_to(either).as_posix() for page in pages(either)} <= known
 
 
 def test_a_broken_link_a_page_without_a_way_to_it_and_a_spec_that_is_not_compiled_end_the_build(tmp_path: Path) -> None:
-    """Of most pages there are only the headings, to which links lead, and the files that they are made of."""
-    shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
-    for path in (tmp_path / "docs").rglob("*.md"):
-        if path.name not in ("glossary.md", "tutorial.md"):
-            path.write_text("\n\n".join(line for line in path.read_text("utf-8").splitlines() if line.startswith("#")))
+    cut(tmp_path / "docs", "glossary.md", "tutorial.md")
     with (tmp_path / "docs" / "glossary.md").open("a", encoding="utf-8") as file:
         file.write("\n[x](nowhere.md)\n\n[x](audit.md#no-such-part)\n")
     (tmp_path / "docs" / "orphan.md").write_text("# Nobody links to this\n")

@@ -1,13 +1,28 @@
-"""The loops of the enumerations in plain Python: level by level, with nothing of ours in it."""
+"""The loops of the enumerations in plain Python, level by level, and copies of their worlds, with nothing of ours in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TypeVar
+from types import NoneType
+from typing import Any, TypeVar
 
 State = TypeVar("State", bound=Hashable)
 Steps = Callable[[Hashable], Iterable[tuple[Hashable, Iterable[str]]]]
 """The steps from a state: where each leads, and the promises that it breaks."""
+
+
+def copied(world: Any) -> Any:
+    """A world of dictionaries, lists and objects, and of values that nobody changes; `deepcopy` takes ten times as long."""
+    kind = type(world)
+    if kind in (int, NoneType, frozenset, bool, tuple, str):
+        return world
+    if kind is list:
+        return [copied(value) for value in world]
+    if kind is dict:
+        return {name: copied(value) for name, value in world.items()}
+    made = object.__new__(kind)
+    vars(made).update(copied(vars(world)))
+    return made
 
 
 def breadth_first(start: Hashable, steps: Steps) -> tuple[int, dict[str, int]]:

@@ -15,7 +15,7 @@ from tests.roll import byrules
 from tests.roll.asking import rules
 from tests.roll.byrules import Cluster, Part, refuses
 
-CASES, MANY = 20, 240
+CASES, MORE, MANY = 6, 20, 240
 
 
 def _some(members: list[int], among: random.Random, share: float = 0.5) -> frozenset[int]:
@@ -70,7 +70,10 @@ def _judged(asker: Asker, cluster: Cluster, part: Part, leader: int | None, brok
     return case
 
 
-@pytest.mark.parametrize("cases", [pytest.param(CASES, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cases", [
+    pytest.param(CASES, marks=pytest.mark.slow), pytest.param(MORE, marks=(pytest.mark.slow, pytest.mark.landing)),
+    pytest.param(MANY, marks=pytest.mark.long),
+])  # fmt: skip
 def test_the_model_and_the_rules_in_plain_python_agree_on_random_partitions(cases: int) -> None:
     among, asker = random.Random(0), Asker()
     lost = 0

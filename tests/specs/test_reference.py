@@ -157,6 +157,7 @@ def test_the_code_for_long_searches_meets_the_reference_counts(
     assert answer(result) == expected
 
 
+@pytest.mark.landing("test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_kip320_with_four_epochs_generates_what_tlc_generates(workers: int) -> None:

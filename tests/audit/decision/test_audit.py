@@ -187,6 +187,20 @@ def assert_right(wanted: Collection[tuple[str, AuditQuestion]]) -> None:
     assert found == {(name, asked): CASES[name].answers[asked] for name, asked in wanted}
 
 
+FEW = {
+    ("the 2.8 defaults", AuditQuestion.LOSS), ("as many in sync as there are", AuditQuestion.WRITES),
+    ("the KRaft quickstart", AuditQuestion.DUPLICATES), ("the KRaft quickstart on a machine that dies", AuditQuestion.LOSS),
+    ("ordered without idempotence", AuditQuestion.REORDERING), ("an empty disk in 4.3", AuditQuestion.LOSS),
+}  # fmt: skip
+"""Of small sizes, a yes or a no to each question."""
+
+
+@pytest.mark.slow
+def test_a_few_configurations_get_the_right_answers() -> None:
+    assert_right(FEW)
+
+
+@pytest.mark.landing("test_a_few_configurations_get_the_right_answers")
 @pytest.mark.slow
 def test_configurations_from_public_defaults_and_recommendations_get_the_right_answers() -> None:
     """Of loss all, and every third of the other questions, which are asked in the same way of other promises."""

@@ -104,6 +104,15 @@ def of_kip320() -> Obligations:
     return obligations(kip320, asked=ASKED["kip320"])
 
 
+def test_a_sample_of_kip320_is_proved_with_the_shipped_sets() -> None:
+    """A fortieth, and so of most actions one."""
+    keys = [item.key for item in of_kip320().all][::40]
+    few = prover_of(of_kip320(), keys)
+    for item in few.obligations.all:
+        assert few.effort(item, SHIPPED.cores.get(item.key, Core()), PROOF_EFFORT) is not None, item.key
+
+
+@pytest.mark.landing("test_a_sample_of_kip320_is_proved_with_the_shipped_sets")
 def test_kip320_holds_for_all_constants(written: Written) -> None:
     made = written.proof
     assert [(item.subject, item.clause) for item in made.open] == []
@@ -111,6 +120,7 @@ def test_kip320_holds_for_all_constants(written: Written) -> None:
     assert made.holds
 
 
+@pytest.mark.landing("tests/checker/allconstants/test_own_protocols.py::test_an_example_is_proved_for_any_sizes")
 def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(written: Written) -> None:
     answer = json.loads(written.done.stdout)
     asked = list(load_spec(SPECS / "kip320.toml").asked.properties)
@@ -123,13 +133,13 @@ def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(written: W
     assert ("promises", "HwWithinOwnIsr") in proved
 
 
-def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(written: Written) -> None:
-    made = written.proof
-    subjects = dict.fromkeys(item.subject for item in made.obligations)
+def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action() -> None:
+    made = of_kip320().all
+    subjects = dict.fromkeys(item.subject for item in made)
     assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), PROMISES, TERMS]
-    counts = {subject: sum(item.subject == subject for item in made.obligations) for subject in subjects}
+    counts = {subject: sum(item.subject == subject for item in made) for subject in subjects}
     assert (counts["initial state"], {counts[item.name] for item in kip320.actions}) == (35, {37}), "two are of steps"
-    assert len(made.obligations) == 35 + 37 * 9 + 6 + 4
+    assert len(made) == 35 + 37 * 9 + 6 + 4
 
 
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
@@ -153,6 +163,9 @@ def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
     assert Obligations(kip320, replace(argument, clauses=argument.clauses[1:])).fingerprint != same
 
 
+@pytest.mark.landing(
+    "tests/checker/allconstants/test_certificates.py::test_a_certificate_lists_every_obligation_with_a_file_that_is_as_hashed"
+)
 def test_the_proof_is_plain_data_that_names_what_it_used(written: Written) -> None:
     document = json.loads(json.dumps(written.proof.document()))
     assert document["verdict"] == "holds"
@@ -161,6 +174,7 @@ def test_the_proof_is_plain_data_that_names_what_it_used(written: Written) -> No
     assert "CommitRequest" in by_key["BecomeLeader", "CommitRequest"]["lemmas"]
 
 
+@pytest.mark.landing("test_an_interrupt_ends_the_proof_and_is_no_pass")
 def test_progress_is_told_after_every_obligation(written: Written) -> None:
     assert len(written.proof.obligations) == 378
     assert [number for _, number, _ in written.told] == list(range(1, 379))
@@ -179,14 +193,26 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
         assert (answer.is_proved, answer.counterexample) == (proved, None)
 
 
-def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: Written) -> None:
-    made = written.proof
+def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete() -> None:
+    made = as_proved()
+    assert (made.holds, made.exit_code, made.document()["verdict"]) == (True, 0, "holds")
     last = made.obligations[-1]
     lost = replace(made, obligations=(*made.obligations[:-1], replace(last, verdict=SolverVerdict.UNKNOWN, reason="no time")))
     assert (lost.holds, lost.exit_code, lost.document()["verdict"]) == (False, 152, "incomplete")
     assert lost.document()["open"] == [f"{last.subject}: {last.clause}"]
     idle = replace(made, vacuous=("LeaderWrite",))
     assert (idle.holds, idle.exit_code, idle.document()["verdict"]) == (False, 152, "incomplete")
+
+
+def as_proved() -> AllConstantsProof:
+    """The proof with the lemma sets that ship, which z3 is not asked about here."""
+    obligations = of_kip320()
+    results = [
+        ObligationResult(item.subject, item.clause, SolverVerdict.UNSAT, 0.5, SHIPPED.cores.get(item.key, Core()).lemmas)
+        for item in obligations.all
+    ]
+    goals = obligations.argument.goals
+    return AllConstantsProof("kip320", goals, {}, (), obligations.fingerprint, tuple(results), (), (), "z3", 1.0)
 
 
 def find_again(keys: Iterable[str]) -> None:
@@ -266,6 +292,9 @@ def test_only_what_is_known_to_be_provable_can_be_asked() -> None:
 # -- other solvers -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.landing(
+    "tests/checker/allconstants/test_certificates.py::test_a_sample_of_ten_obligations_is_confirmed_by_a_second_solver"
+)
 def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(written: Written) -> None:
     import z3
 

@@ -101,6 +101,7 @@ def leaders_have_voters(s: State) -> Bool:
     return every(Server, lambda leader: implies(s.server[leader].leads, some(Server, lambda log: are_bound(log, leader))))
 
 
+@pytest.mark.landing("test_an_election_without_a_clause_that_keeps_leaders_apart_is_not_proved")
 @pytest.mark.slow
 def test_where_voters_change_the_step_that_resists_is_an_election() -> None:
     """The lemma holds with one change, and does not keep apart who is elected by another set of voters."""

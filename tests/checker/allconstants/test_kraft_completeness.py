@@ -79,6 +79,7 @@ def test_without_a_clause_that_keeps_it_an_obligation_is_not_proved(key: str, cl
     assert isinstance(three.lemmas_of_step(*key.split("|")), StepCounterexample)
 
 
+@pytest.mark.landing("test_without_a_clause_that_keeps_it_an_obligation_is_not_proved")
 @pytest.mark.slow
 def test_where_entries_of_earlier_epochs_are_committed_alone_later_logs_lack_them() -> None:
     """KAFKA-12619: figure 8 of the Raft paper."""

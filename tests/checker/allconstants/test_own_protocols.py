@@ -104,7 +104,7 @@ def prove(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, 
 PROVED = [
     pytest.param("two_phase_commit", 56, id="two-phase commit", marks=pytest.mark.long),
     pytest.param("lease", 20, id="a lease"),
-    pytest.param("chain_replication", 20, id="chain replication"),
+    pytest.param("chain_replication", 20, id="chain replication", marks=pytest.mark.landing),
     pytest.param("paxos", 70, id="Paxos", marks=pytest.mark.long),
 ]
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
-from acked.checker.spark import shipping
+from acked.checker.search.local import search
+from acked.checker.spark import shipping, task
+from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.shipping import SHIPPED, environment_archive, remote
+from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.spark_cluster import PATIENT
-from tests.checker.toys import always, ask, counters
+from tests.checker.spark.test_tasks import CLUSTER, LOOPBACK, Threads, small
+from tests.checker.toys import always, answer, ask, counters
 
 BARE = Path(sys.base_prefix) / "bin" / "python3"
 """The Python of which this environment was made, which has none of its packages."""
@@ -122,3 +131,27 @@ def test_a_python_without_packages_searches_with_what_is_brought_along_and_not_w
             else:
                 with pytest.raises(SystemFailure, match=r"llvmlite is not installed in .* use --ship"):
                     SparkSearch(question, run, driver).run()
+
+
+# -- the run directory --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(60)
+def test_tasks_that_do_not_see_the_run_directory_have_the_local_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on hosts that share no folder: the driver writes down their levels, and they go on from what it reads to them."""
+
+    def run(payload: bytes, partition: Iterator[int]) -> None:
+        plan = replace(pickle.loads(payload), run=str(tmp_path / "elsewhere"))
+        task.search(plan, next(partition), 2, LOOPBACK)
+
+    monkeypatch.setattr(task, "run", run)
+    threads, within = cast(SparkDriver, Threads(SparkSettings(CLUSTER))), SparkBounds(memory=1 << 26)
+    with RunDirectory.create(tmp_path / "run", small()) as stored:
+        SparkSearch(small(), stored, threads, bounds=replace(within, max_depth=12)).run()
+    with RunDirectory.open(tmp_path / "run", small()) as stored:
+        again = SparkSearch(small(), stored, threads, bounds=within).run()
+    assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert again.violations
+    assert not (tmp_path / "elsewhere").exists()

@@ -27,6 +27,9 @@ def ran(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.landing(
+    "tests/checker/spark/test_shipping.py::test_tasks_that_do_not_see_the_run_directory_have_the_local_answer"
+)
 @pytest.mark.timeout(900)
 def test_hosts_that_share_no_folder_have_the_local_answer() -> None:
     assert ran("answers", "truncate-to-hw-3221-strong", "--hosts", "2").count("  as locally\n") == 1

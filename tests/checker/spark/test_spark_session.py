@@ -96,13 +96,17 @@ def assert_as_locally(driver: SparkDriver, folder: Path) -> None:
     assert (answer(result), result.workers) == (answer(search(question)), 2)
 
 
+@pytest.mark.landing("test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone")
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outlives_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME; tasks may be repeated, too."""
+    """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME; tasks may be repeated, too.
+
+    Of the Spark that tests share `lasting_spark` asks that nothing outlives it.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):

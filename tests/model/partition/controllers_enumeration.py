@@ -9,9 +9,10 @@ store themselves, or ask for it (`controllers_isr_requests.py`); a record is sen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import combinations
+
+from tests.model.breadth_first import copied
 
 
 @dataclass(frozen=True)
@@ -223,12 +224,12 @@ def of_brokers(world: World) -> Iterator[World]:
     if not world.sent:
         for b in number:
             if world.brokers[b].follows == b and not world.brokers[b].log:
-                s = deepcopy(world)
+                s = copied(world)
                 s.sent = True
                 s.brokers[b].log.append(s.brokers[b].epoch or 0)
                 s.advance(b)
                 yield s
-        s = deepcopy(world)
+        s = copied(world)
         s.sent = True
         yield s
     for leader in number:
@@ -239,7 +240,7 @@ def of_brokers(world: World) -> Iterator[World]:
     for b in number:
         mine = world.brokers[b]
         if rules.crashes and not mine.up:
-            s = deepcopy(world)
+            s = copied(world)
             s.brokers[b].up = True
             known = s.in_charge()
             if known:
@@ -247,13 +248,13 @@ def of_brokers(world: World) -> Iterator[World]:
                 known.owed |= {b} if s.has_news(known, b) else set()
             yield s
         for hw in range(mine.hw + 1) if rules.unnoticed_restarts and mine.up and b in world.isr else ():
-            s = deepcopy(world)
+            s = copied(world)
             s.forget(b)
             s.brokers[b].hw = hw
             yield s
         for hw in range(0 if rules.kills else mine.hw, mine.hw + 1) if rules.crashes and mine.up else ():
             if world.may_elect or not _takes_epoch(world, b):
-                s = deepcopy(world)
+                s = copied(world)
                 known = s.in_charge()
                 if known and rules.late_requests:
                     known.stops |= {b}
@@ -281,7 +282,7 @@ def by_leader(world: World, leader: int) -> Iterator[World]:
     slow = [r for r in sorted(mine.isr - {leader}) if mine.ends.get(r, -1) < len(mine.log)]
     for size in range(1, len(slow) + 1):
         for gone in combinations(slow, size):
-            s = deepcopy(world)
+            s = copied(world)
             s.isr = s.brokers[leader].isr = mine.isr - set(gone)
             s.leader_wrote()
             s.advance(leader)
@@ -294,18 +295,18 @@ def fetches(world: World, follower: int, leader: int) -> Iterator[World]:
     if follower == leader or ours.follows != leader or ours.epoch != theirs.epoch:
         return
     if ours.log and theirs.log[: len(ours.log)][-1:] != ours.log[-1:]:
-        s = deepcopy(world)
+        s = copied(world)
         s.brokers[follower].log, s.brokers[follower].hw = [], 0
         yield s
         return
-    noted = deepcopy(world)
+    noted = copied(world)
     note(noted, follower, leader)
     yield noted  # the answer is lost
     missing = len(theirs.log) > len(ours.log)
     for until in range(len(ours.log), len(theirs.log) + 1):
         if until > len(ours.log) or not missing:
             for hw in (theirs.hw, noted.brokers[leader].hw):  # read before the fetch was noted, or after
-                s = deepcopy(noted)
+                s = copied(noted)
                 s.brokers[follower].log = theirs.log[:until]
                 s.brokers[follower].hw = min(hw, until)
                 yield s
@@ -330,12 +331,12 @@ def of_the_race(world: World) -> Iterator[World]:
         return
     may_begin = not rules.max_controller_epoch or world.newest < rules.max_controller_epoch
     if world.holder is not None:
-        s = deepcopy(world)
+        s = copied(world)
         s.holder = None
         yield s
     for c, known in enumerate(world.controllers):
         if known is None and world.holder is None:
-            s = deepcopy(world)
+            s = copied(world)
             s.holder, s.controllers[c] = c, Controller(s.newest)
             if not rules.elected_at_once:
                 yield s
@@ -344,13 +345,13 @@ def of_the_race(world: World) -> Iterator[World]:
         if known is None:
             continue
         if world.holder != c:
-            s = deepcopy(world)
+            s = copied(world)
             s.controllers[c] = None
             yield s
         if not known.is_begun and known.epoch == world.newest and may_begin:
             yield from begun(world, c)
         if not known.is_begun and known.epoch != world.newest:
-            s = deepcopy(world)
+            s = copied(world)
             s.controllers[c] = None
             s.holder = None if s.holder == c else s.holder
             yield s
@@ -360,7 +361,7 @@ def begun(world: World, c: int) -> Iterator[World]:
     """The candidate begins; it takes members of the ISR out that died before, or not."""
     dead = [b for b in world.isr if not world.brokers[b].up and b != world.leader]
     for shrinks in (False, True) if dead else (False,):
-        s = deepcopy(world)
+        s = copied(world)
         known = s.controllers[c]
         assert known is not None
         s.begin(known, shrinks)
@@ -384,7 +385,7 @@ def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
     """A controller finds a broker gone, or makes it the leader."""
 
     def copy() -> tuple[World, Controller]:
-        s = deepcopy(world)
+        s = copied(world)
         mine = s.controllers[c]
         assert mine is not None
         return s, mine
@@ -423,7 +424,7 @@ def requests(world: World, c: int, known: Controller) -> Iterator[World]:
         there = world.brokers[b]
         if not there.up:
             continue
-        s = deepcopy(world)
+        s = copied(world)
         sender, mine = s.controllers[c], s.brokers[b]
         assert sender is not None
         leader, epoch, isr = known.queue.get(b, (known.leader, known.leader_epoch, known.isr))
@@ -449,7 +450,7 @@ def of_late_stops(world: World) -> Iterator[World]:
             there = world.brokers[b]
             # One that changes nothing may as well be under way for good.
             if there.up and there.follows not in (None, b) and (there.heard is None or there.heard <= known.epoch):
-                s = deepcopy(world)
+                s = copied(world)
                 sender, mine = s.controllers[c], s.brokers[b]
                 assert sender is not None
                 sender.stops -= {b}

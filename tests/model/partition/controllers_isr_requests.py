@@ -8,9 +8,9 @@ the wrong one (to 3.2, KAFKA-14154); and who has no session may not join (from 3
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from itertools import combinations
 
+from tests.model.breadth_first import copied
 from tests.model.partition.controllers_enumeration import World
 
 
@@ -26,7 +26,7 @@ def of_isr_requests(world: World) -> Iterator[World]:
         else:
             yield from answers(world, leader)
         if world.in_office(leader) and mine.moved_on and not mine.stuck:
-            s = deepcopy(world)
+            s = copied(world)
             there = s.brokers[leader]
             there.isr, there.asked, there.moved_on = s.isr, None, False
             s.advance(leader)
@@ -40,7 +40,7 @@ def asks(world: World, leader: int) -> Iterator[World]:
     wanted = [mine.isr - set(gone) for size in range(1, len(slow) + 1) for gone in combinations(slow, size)]
     wanted += [mine.isr | {r} for r in range(len(world.brokers)) if may_join(world, leader, r)]
     for isr in wanted:
-        s = deepcopy(world)
+        s = copied(world)
         s.brokers[leader].asked = isr
         s.advance(leader)
         yield s
@@ -60,7 +60,7 @@ def answers(world: World, leader: int) -> Iterator[World]:
     rules, mine = world.rules, world.brokers[leader]
     assert mine.asked is not None
     if world.in_office(leader) and not mine.moved_on and not mine.stuck and world.in_charge():
-        s = deepcopy(world)
+        s = copied(world)
         if rules.fenced_stay_out and not all(world.brokers[r].up for r in mine.asked):
             s.brokers[leader].asked = None
         else:
@@ -71,6 +71,6 @@ def answers(world: World, leader: int) -> Iterator[World]:
     behind = any(known and known.is_begun and known.leader_epoch < (mine.epoch or 0) for known in world.controllers)
     is_misled = behind and not rules.behind_controller_resent and rules.candidates > 1
     if not mine.stuck and (lost or is_misled):
-        s = deepcopy(world)
+        s = copied(world)
         s.brokers[leader].stuck = True
         yield s

@@ -7,12 +7,11 @@ the protocol in `model/partition`. One producer with acks=all sends one record o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
-from tests.model.breadth_first import breadth_first
+from tests.model.breadth_first import breadth_first, copied
 
 UNSENT, SENT, ACKED, FAILED = "unsent", "sent", "acked", "failed"
 World = dict[str, Any]
@@ -67,7 +66,7 @@ class Step:
 
     def __init__(self, rules: Rules, world: World) -> None:
         self.rules = rules
-        self.__dict__.update(deepcopy(world))
+        self.__dict__.update(copied(world))
 
     def world(self) -> World:
         return {name: value for name, value in self.__dict__.items() if name != "rules"}
