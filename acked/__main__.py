@@ -3,22 +3,39 @@
 Floor 11.
 """
 
+import atexit
+import contextlib
 import gc
+import os
 import sys
 
 
 def main() -> int:
+    """Runs the command and ends with its exit code; returns that where threads are still to end."""
+    code = run()
+    threads = sys.modules.get("threading")
+    if (threads is None or threads.active_count() == 1) and sys.getprofile() is None and not sys.flags.inspect:
+        # All objects, taken apart one by one, would take a sixth of a short command; the system frees them at once.
+        atexit._run_exitfuncs()
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # Of a stream that is closed Python tells as ever.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    return code
+
+
+def run() -> int:
     """Runs the command and returns its exit code."""
     try:
         gc.disable()
-        from acked.cli import main as run
+        from acked.cli import main as command
 
         # What imports make stays (each command has its own), and so do most of the expressions that a protocol is made of:
         # looking for garbage among them takes a tenth of the time to the first state.
         gc.freeze()
         gc.set_threshold(100_000, 20, 20)
         gc.enable()
-        return run()
+        return command()
     except KeyboardInterrupt:  # while the imports are under way; afterwards the command line sees to it
         print("acked: interrupted", file=sys.stderr)
         return 130

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.text import Text
 
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Control characters, and those that reorder the text around them: a title must not be able to repaint the screen."""
 
 _USUAL_WIDTH = 80
@@ -124,7 +124,10 @@ def glyphs_of(console: Console) -> Glyphs:
 
 def harmless(text: object) -> str:
     """Text whose control characters, and those that reorder what is around them, are shown as escapes."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    told = str(text)
+    if told.isprintable():  # Nearly always, and then nobody waits for what finds the others.
+        return told
+    return re.sub(_UNSAFE, lambda found: found[0].encode("unicode_escape").decode(), told)
 
 
 def clean(text: object, console: Console) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from acked.reports.console import harmless
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()|~#!])")
-_BLOCK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+_MARKUP = r"([\\`*_{}\[\]()|~#!])"
+_BLOCK = r"^(?:[-+=]|\d+(?=[.)]))"
 """What would begin a list or a heading at the start of a line."""
 
-_FORMULA = re.compile(r"\s*(?:[=+@＝＋＠－]|-(?!\d+(?:\.\d+)?$))")
+_FORMULA = r"\s*(?:[=+@＝＋＠－]|-(?!\d+(?:\.\d+)?$))"
 """What a spreadsheet would calculate; not so a negative number."""
 
 
@@ -21,8 +21,8 @@ def md_text(text: object) -> str:
     """One line of text that Markdown shows as it is, also in a table: no markup, HTML, link or mention comes of it."""
     line = " ".join(harmless(text).split())
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    line = _MARKUP.sub(r"\\\1", line)
-    if found := _BLOCK.match(line):
+    line = re.sub(_MARKUP, r"\\\1", line)
+    if found := re.match(_BLOCK, line):
         line = f"{found[0]}\\{line[found.end() :]}" if found[0].isdigit() else f"\\{line}"
     # GitHub looks for mentions after it has taken escapes away, so a blank of no width stands behind the sign.
     line = line.replace("@", "@&#8203;")
@@ -75,4 +75,4 @@ def _csv_cell(value: object) -> object:
     if isinstance(value, (bool, list, tuple, dict)):
         value = json.dumps(value, default=str, ensure_ascii=False)
     text = "\n".join(harmless(line) for line in str(value).split("\n"))
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if re.match(_FORMULA, text) else text

@@ -219,7 +219,7 @@ def main(folder: Path) -> int:
         ending.code = 0
     else:
         processes.subprocess = forks_workers(lambda: folder)  # type: ignore[attr-defined]
-        ending.code = int(import_module("acked.__main__").main())
+        ending.code = int(import_module("acked.__main__").run())
     return ending.code
 
 

@@ -59,7 +59,6 @@ RELEASES: tuple[Release, ...] = (
 
 PRODUCER: Mapping[str, Any] = {"retries": True, "idempotence": True, "delivery_timeout": True}
 """What the producer may do; with it, it may do all that one without retries does."""
-
 _CONFIGURED: Mapping[str, Any] = {"acks": "all", "unclean_election": False, **PRODUCER}
 
 MOST_STATES = 6_000_000

@@ -26,7 +26,7 @@ class Slip:
     advice: str
 
 
-_TEXT_OR_SLIP = re.compile(
+_TEXT_OR_SLIP = (
     r"""(?P<text>'[^']*'|"[^"]*")|(?P<slip><=>|=>|->|/\\|\\/|\\A\b|\\E\b|\\in\b|&&|\|\|)|(?P<fine>[=!<>]=|:=)"""
     r"""|(?P<sign>=|!|≤|≥|≠|∧|∨|¬|⇒|∀|∃|∈)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b|\bimplies\b(?!\s*\())"""
 )
@@ -65,7 +65,7 @@ _INSTEAD = {
 
 def slip_in(text: str) -> Slip | None:
     """The first place of a text that cannot be read where another language's sign stands; None if there is none."""
-    for found in _TEXT_OR_SLIP.finditer(text):
+    for found in re.finditer(_TEXT_OR_SLIP, text):
         sign = found["slip"] or found["sign"] or found["word"]
         if sign is not None:
             return Slip(found.start(), _INSTEAD[sign])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, get_args
 
-from acked.base.plain import field_types
+from acked.base.frozen import field_types
 from acked.checker.question.result import Verdict
 from acked.checker.spec.reader import Names
 from acked.checker.spec.remarks import Claim, GalleryEntry

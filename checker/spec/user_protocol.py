@@ -16,7 +16,6 @@ import hashlib
 import importlib
 import re
 import sys
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -170,8 +169,10 @@ def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnrea
         return SpecUnreadable(f"{error.filename or path}:{error.lineno or 1}: this is not valid Python: {error.msg}")
     if isinstance(error, (ValueError, RecursionError, MemoryError)) and error.__traceback__ is None:
         return SpecUnreadable(f"{path}: this is not valid Python: {error}")
+    from traceback import walk_tb
+
     # The last place in the user's own files: this one, or one beside it.
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     lines = [f"{file}:{line}" for file, line in frames if Path(file).parent == path.parent]
     where = lines[-1] if lines else str(path)
     what = str(error).splitlines()[0] if str(error) else "it raises without a message"

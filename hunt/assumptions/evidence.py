@@ -11,7 +11,7 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
-from acked.base.plain import from_plain
+from acked.base.frozen import from_plain
 
 EVIDENCE = Path(__file__).with_name("evidence.toml")
 

@@ -17,7 +17,6 @@ from contextvars import ContextVar
 from datetime import date
 from itertools import takewhile
 from pathlib import Path as FilePath
-from random import Random
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -123,7 +122,8 @@ def _is_unordered(iterated: object) -> bool:
 def _wrong_call(frame: FrameType, called: Any) -> str:
     """What is wrong with the call of one of Python's own functions; empty if nothing is."""
     owner, name, module = getattr(called, "__self__", None), called.__name__, getattr(called, "__module__", None)
-    if isinstance(owner, Random):
+    random = sys.modules.get("random")
+    if random is not None and isinstance(owner, random.Random):
         return f"a random number {_CHANCE}"
     if module == "posix" and name == "urandom":
         return f"a random number {_CHANCE}"

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from acked.base.names import near
 from acked.base.optional import Imported
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 STARTED = time.perf_counter()
 """When the process began, as far as its answer's `total_seconds` are concerned."""
@@ -56,6 +58,8 @@ class Branching(click.Command):
         others = first.shell_complete
 
         def complete(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+            from click.shell_completion import CompletionItem
+
             names = [name for name in self.branches if name.startswith(incomplete) and not ctx.params.get(first.name or "")]
             return [*map(CompletionItem, names), *others(ctx, incomplete)]
 

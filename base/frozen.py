@@ -1,0 +1,202 @@
+"""Frozen dataclasses whose classes are made quickly, and any dataclass as plain data for JSON, and back.
+
+Python's own decorator compiles six texts for every class, and a command imports a hundred classes. Here one text is compiled
+for all classes that are alike but for the names of their fields; each has a copy of its code, with its own names.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from reprlib import recursive_repr
+from types import FunctionType, NoneType, UnionType
+from typing import Any, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints, overload
+
+T = TypeVar("T")
+
+
+@overload
+def frozen(cls: builtins.type[T], /) -> builtins.type[T]: ...
+@overload
+def frozen(*, eq: bool = True, order: bool = False, repr: bool = True) -> Callable[[builtins.type[T]], builtins.type[T]]: ...
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, repr: bool = True) -> Any:
+    """As `dataclasses.dataclass(frozen=True, …)`, to whose module it is one of its own, but for the flag `frozen`.
+
+    So both do not inherit from each other; nor has it an `InitVar` (TypeError).
+    """
+    return (lambda each: _decorated(each, eq, order, repr)) if cls is None else _decorated(cls, eq, order, repr)
+
+
+def _decorated(cls: Any, eq: bool, order: bool, repr: bool) -> Any:
+    if any("__dataclass_fields__" in vars(base) and "__setattr__" not in vars(base) for base in cls.__mro__[1:]):
+        raise TypeError("cannot inherit frozen dataclass from a non-frozen one")
+    if any("InitVar" in str(kind) for kind in cls.__annotations__.values()):
+        raise TypeError(f"{cls.__name__} has an InitVar, for which it needs dataclasses.dataclass")
+    if order and not eq:
+        raise ValueError("eq must be true if order is true")
+    own = {name for name in vars(cls) if name != "__hash__" or cls.__hash__ is not None or "__eq__" not in vars(cls)}
+    cls.__doc__ = cls.__doc__ or cls.__name__  # Python's own would look for the signature, slowly.
+    dataclass(init=False, repr=False, eq=False)(cls)
+    every = fields(cls)
+    shown, compared, hashed = ([], [], [])
+    for at, item in enumerate(every):
+        shown += [at] * item.repr
+        compared += [at] * item.compare
+        hashed += [at] * (item.compare if item.hash is None else item.hash)
+    texts = {"__repr__": f"(self):return self.__class__.__qualname__+_text%{_tuple('self', shown)}"} if repr else {}
+    for name, sign in [("__eq__", "==")] * eq + _SIGNS * order:
+        same = f"{_tuple('self', compared)}{sign}{_tuple('other', compared)}"
+        texts[name] = f"(self,other):return {same} if other.__class__ is self.__class__ else NotImplemented"
+    if eq:
+        texts["__hash__"] = f"(self):return hash({_tuple('self', hashed)})"
+    methods = _methods(cls, every, texts, f"({', '.join([f'{every[at].name}=%r' for at in shown])})")
+    for name, method in (methods | _refusals(cls, {item.name for item in every})).items():
+        if name not in own:
+            method.__name__, method.__qualname__, method.__module__ = name, f"{cls.__qualname__}.{name}", cls.__module__
+            setattr(cls, name, recursive_repr()(method) if name == "__repr__" else method)
+        elif name not in ("__init__", "__repr__", "__eq__", "__hash__"):
+            raise TypeError(f"Cannot overwrite attribute {name} in class {cls.__name__}")
+    return cls
+
+
+_SIGNS = [("__lt__", "<"), ("__le__", "<="), ("__gt__", ">"), ("__ge__", ">=")]
+
+
+def _tuple(owner: str, places: Sequence[int]) -> str:
+    return f"({','.join([f'{owner}._{at}' for at in places])},)" if places else "()"
+
+
+class _Factory:
+    """What a signature shows of a default that is made anew each time."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FACTORY = _Factory()
+
+
+def _methods(cls: Any, every: Sequence[Field[Any]], texts: Mapping[str, str], text: str) -> dict[str, Any]:
+    """Methods of these texts, in which the field at place 3 is called _3, and what sets all that is given or made anew."""
+    cells = {"_set": object.__setattr__, "_factory": _FACTORY, "_text": text}
+    lines, by_place, by_name = [], ["_self"], ["*"]
+    defaults: list[object] = []
+    of_names: dict[str, object] = {}
+    for at, item in enumerate(every):
+        default = item.default
+        if item.default_factory is not MISSING:
+            cells[f"_make{at}"], default = item.default_factory, _FACTORY
+            lines.append(f"  _set(_self,'_{at}',_make{at}()" + (f" if _{at} is _factory else _{at})" if item.init else ")"))
+        elif item.init:
+            lines.append(f"  _set(_self,'_{at}',_{at})")
+        if item.init:
+            (by_name if item.kw_only else by_place).append(f"_{at}")
+            if item.kw_only and default is not MISSING:
+                of_names[item.name] = default
+            elif default is not MISSING:
+                defaults.append(default)
+            elif defaults and not item.kw_only:
+                raise TypeError(f"non-default argument {item.name!r} follows default argument")
+    if hasattr(cls, "__post_init__"):
+        lines.append("  _self.__post_init__()")
+    arguments, lines = by_place + (by_name if by_name[1:] else []), lines or ["  pass"]
+    texts = {"__init__": "\n".join([f"({','.join(arguments)}):", *lines]), **texts}
+    made = _maker(",".join(cells), "\n".join([f" def {name}{rest}" for name, rest in texts.items()]), ",".join(texts))
+    names = {f"_{at}": item.name for at, item in enumerate(every)}
+    names["_self"] = "__dataclass_self__" if "self" in names.values() else "self"
+    methods: dict[str, Any] = {each.__name__: _named(each, names, cls) for each in made(*cells.values())}
+    methods["__init__"].__defaults__, methods["__init__"].__kwdefaults__ = tuple(defaults), of_names
+    methods["__init__"].__annotations__ = {item.name: item.type for item in every if item.init} | {"return": None}
+    return methods
+
+
+@cache
+def _maker(cells: str, texts: str, names: str) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {}
+    exec(f"def make({cells}):\n{texts}\n return {names},", namespace)
+    return cast(Callable[..., Any], namespace["make"])
+
+
+def _named(method: FunctionType, names: Mapping[str, str], cls: Any) -> FunctionType:
+    """The method with other names, in the class's module."""
+    code = method.__code__
+    consts, used, local = (tuple(map(names.get, each, each)) for each in (code.co_consts, code.co_names, code.co_varnames))
+    code = code.replace(co_consts=consts, co_names=used, co_varnames=local)
+    return FunctionType(code, vars(sys.modules[cls.__module__]), closure=method.__closure__)
+
+
+def _refusals(cls: Any, names: Collection[str]) -> dict[str, Any]:
+    def set_attribute(self: object, name: str, value: object) -> None:
+        if type(self) is cls or name in names:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(cls, self).__setattr__(name, value)
+
+    def delete_attribute(self: object, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
+        super(cls, self).__delattr__(name)
+
+    return {"__setattr__": set_attribute, "__delattr__": delete_attribute}
+
+
+def to_plain(value: object) -> Any:
+    """Dataclasses as objects of their fields, enums as their values, tuples as arrays; the rest as it is."""
+    if is_dataclass(value):
+        return {item.name: to_plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    return [to_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
+def from_plain(kind: builtins.type[T], plain: object) -> T:
+    """What `to_plain` made plain, of this type; KeyError, TypeError or ValueError if it is something else.
+
+    Of a union of several types besides None, and of Any, nothing is checked.
+    """
+    return cast(T, _value(kind, plain))
+
+
+def _value(kind: Any, plain: Any) -> Any:
+    of = get_args(kind)
+    if kind is Any:
+        return plain
+    if get_origin(kind) in (Union, UnionType):
+        several = [item for item in of if item is not NoneType]
+        return plain if (plain is None and len(several) < len(of)) or len(several) > 1 else _value(several[0], plain)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**{name: _value(hint, plain[name]) for name, hint in field_types(kind).items()})
+    if get_origin(kind) is tuple:
+        kinds = of[:1] * len(plain) if of[-1] is ... else of
+        return tuple(_value(item, part) for item, part in zip(kinds, _check(list, plain), strict=True))
+    if get_origin(kind) is Mapping:
+        return {_value(of[0], key): _value(of[1], item) for key, item in plain.items()}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(plain)
+    return _float(_check((int, float), plain)) if kind is float else _check(kind, plain)
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("a whole number is too large for a number of this kind") from None
+
+
+def _check(kind: Any, plain: Any) -> Any:
+    if not isinstance(plain, kind) or (isinstance(plain, bool) and kind is not bool):
+        raise TypeError(f"{plain!r} is not {getattr(kind, '__name__', 'a number')}")
+    return plain
+
+
+@cache
+def field_types(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields by name, evaluated."""
+    hints = get_type_hints(kind)
+    return {item.name: hints[item.name] for item in fields(kind)}
