@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import inspect
 import json
 import os
