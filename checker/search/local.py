@@ -117,7 +117,7 @@ class LocalSearch:
                 violations = tuple(
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
-                    else shortest_run(self.question, found, self._source)
+                    else shortest_run(self.question, found, self._source, None if self._kind else self._kernel)
                     for found in self.ledger.findings_to_report()
                 )
         except KeyboardInterrupt:
