@@ -18,7 +18,7 @@ from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acked.base.cache import SealedStore, open_cache
 from acked.checker.loops import expansion as loops
@@ -31,6 +31,9 @@ from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
 
@@ -49,6 +52,8 @@ CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
 _EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
 """The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
+_MAKING: dict[str, Future[bytes]] = {}
+"""What a thread is compiling, which another one waits for."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
@@ -300,6 +305,11 @@ def load_loops(words: int, kind: LineKind | None, most: Haste = Haste.NONE) -> K
     return Kernel(ObjectCode(processor(), (loops,), haste=haste))
 
 
+def begin_loops(words: int, most: Haste) -> None:
+    """Has the loops for a table with states in the cache, as `compile_kernel` will ask for them."""
+    _choose_loops(words, None, most)
+
+
 def _look_up(name: str, store: SealedStore | None = None) -> bytes | None:
     store = store or open_cache()
     return None if store is None else store.known(name)
@@ -314,10 +324,14 @@ def compile_once(name: str, make: Callable[[], bytes], store: SealedStore | None
 
     # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
     with ThreadPoolExecutor(1) as apart:
-        made = apart.submit(make).result()
-    store = store or open_cache()
-    if store is not None:
-        store.write(name, made)
+        making = _MAKING.get(name) or _MAKING.setdefault(name, apart.submit(make))
+        try:
+            made = making.result()
+            store = store or open_cache()
+            if store is not None:
+                store.write(name, made)
+        finally:
+            _MAKING.pop(name, None)
     return made
 
 

@@ -108,7 +108,7 @@ class _Steps:
         return bad[1]
 
     def _begin(self, run: Run) -> None:
-        self._shard.states[: self._shard.words] = run.states[-1]
+        self._shard.states[: self._shard.words] = list(run.states[-1])
 
 
 class Walker:

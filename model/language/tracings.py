@@ -235,6 +235,8 @@ class KnownInstance(ActionInstance):
     def __init__(self, action: Action, arguments: dict[str, Plain], trace: Callable[[], Effect]) -> None:
         vars(self).update(action=action, arguments=arguments, _trace=trace)
 
+    _trace: Callable[[], Effect]
+
     def __getattr__(self, name: str) -> object:
         if name not in _EFFECT:
             raise AttributeError(name)
