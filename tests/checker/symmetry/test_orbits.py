@@ -16,7 +16,7 @@ from acked.checker.batch.outcome import Probing, Task
 from acked.checker.native.compile import load_kernel
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Result, Verdict
+from acked.checker.question.result import Result, Verdict, Violation
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.shards.shard import address, reserve
 from acked.checker.spec.question_text import QuestionText
@@ -179,7 +179,7 @@ def assert_real(question: Question, states: tuple[tuple[int, ...], ...], labels:
 
 
 def assert_canonical(question: Question, violation: Violation) -> None:
-    """Each step is the first into its orbit, and the last the first that breaks a property of steps, by plain evaluation."""
+    """Each step is the first into its orbit, and the last the first that breaks a property of steps, by the evaluator."""
     instance, orbits, run = question.instance, question.orbits, violation.run
     for at, taken in enumerate(run.actions):
         codes = instance.schema.unpack(run.states[at])
