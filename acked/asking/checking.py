@@ -12,6 +12,7 @@ from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.result import Counterexample, Result, StopReason
+from acked.checker.search.tiers import begin_beside
 from acked.checker.spec.spec import Spec
 from acked.reports.console import Console, open_console
 from acked.reports.shell.answering import answer
@@ -44,6 +45,8 @@ def answer_spec(
         spec = with_symmetry(spec)
     trace_out.check()
     policy = StopPolicy.EVERY_PROPERTY if go_on else spec.policy
+    if not options.chosen.capabilities.is_distributed:
+        begin_beside(spec.protocol, spec.constants)
     question = output.question(spec)
     for warning in spec.warnings:
         say(f"warning: {spec.where('constants')}{warning}")

@@ -20,7 +20,7 @@ from acked.checker.spec.resolve import protocol_named
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
-from acked.model.language.tracings import Tracings, numbers_of
+from acked.model.language.tracings import Tracings
 
 if TYPE_CHECKING:
     from acked.checker.spec.spec import Spec
@@ -157,7 +157,7 @@ class Outcome:
     @classmethod
     def of(cls, result: Result) -> Outcome:
         """The plain data of a result."""
-        number = numbers_of(result.question.instance.actions) if result.violations else {}
+        number = {id(step): at for at, step in enumerate(result.question.instance.actions)} if result.violations else {}
         violations = tuple(
             FoundViolation(
                 item.property.name,

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, unique
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from acked.base.cache import open_cache
+from acked.base.cache import SealedStore, open_cache
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
@@ -31,6 +31,9 @@ from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
 
@@ -49,6 +52,8 @@ CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
 _EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
 """The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
+_MAKING: dict[str, Future[bytes]] = {}
+"""What a thread is compiling, which another one waits for."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
@@ -177,30 +182,32 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste =
     With the loops for a table without states of this kind, or for one with states: the best of the cache, if there are
     none those that are compiled with the `most` haste.
     """
-    loops, haste = _choose_loops(plan.instance.schema.words, kind, most)
+    store = open_cache()  # To look at who may write to it takes as long as to read what is there.
+    loops, haste = _choose_loops(plan.instance.schema.words, kind, most, store)
     key = kernel_key(plan)
-    optimized = _look_up(f"{key}-optimized.o")
+    optimized = _look_up(f"{key}-optimized.o", store)
     if optimized is None:
-        program = compile_once(f"{key}.program", lambda: program_of(plan))
+        program = compile_once(f"{key}.program", lambda: program_of(plan), store)
         if program:
-            return ObjectCode(processor(), (*_beside(plan, key, program), loops), False, haste, program)
+            return ObjectCode(processor(), (*_beside(plan, key, program, store), loops), False, haste, program)
         optimized = _optimized(plan, key)
     return ObjectCode(processor(), (optimized, loops), True, haste)
 
 
-def _beside(plan: KernelPlan, key: str, program: bytes) -> Iterator[bytes]:
+def _beside(plan: KernelPlan, key: str, program: bytes, store: SealedStore | None) -> Iterator[bytes]:
     """Objects of what a program does not do. Representatives, which all questions about such states share, are one long basic
     block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
     if plan.is_symmetric:
         from acked.checker.native.representatives import representatives_ir
 
-        ir = representatives_ir(plan.instance)
-        own = hashlib.sha256(f"{_compiler()} {processor()} {ir}".encode()).hexdigest()
-        yield compile_once(f"{own}-representatives.o", lambda: _emit(ir, _CODEGEN_GOOD, None))
+        ir = partial(representatives_ir, plan.instance)
+        said = f"{_compiler()} {processor()}"
+        name = compile_once(f"{key}.orbits", lambda: hashlib.sha256(f"{said} {ir()}".encode()).digest(), store).hex()
+        yield compile_once(f"{name}-representatives.o", lambda: _emit(ir(), _CODEGEN_GOOD, None), store)
     if coded := actions_without(program, len(plan.instance.actions)):
         from acked.checker.native.kernel import fire_ir
 
-        yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None))
+        yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None), store)
 
 
 def _optimized(plan: KernelPlan, key: str) -> bytes:
@@ -255,13 +262,15 @@ def _loops_name(words: int, kind: LineKind | None, haste: Haste) -> str:
     return f"{hashlib.sha256(parts.encode()).hexdigest()}-{_SUFFIXES[haste]}.o"
 
 
-def _choose_loops(words: int, kind: LineKind | None, most: Haste) -> tuple[bytes, Haste]:
+def _choose_loops(
+    words: int, kind: LineKind | None, most: Haste, store: SealedStore | None = None
+) -> tuple[bytes, Haste]:
     """The best loops of the cache with no more haste than this; if there are none, those with it, which are compiled."""
     for haste in range(most):
-        known = _look_up(_loops_name(words, kind, Haste(haste)))
+        known = _look_up(_loops_name(words, kind, Haste(haste)), store)
         if known is not None:
             return known, Haste(haste)
-    return compile_once(_loops_name(words, kind, most), lambda: _emit_loops(_loops_ir(words, kind), most)), most
+    return compile_once(_loops_name(words, kind, most), lambda: _emit_loops(_loops_ir(words, kind), most), store), most
 
 
 def _emit_loops(ir: str, haste: Haste) -> bytes:
@@ -296,29 +305,39 @@ def load_loops(words: int, kind: LineKind | None, most: Haste = Haste.NONE) -> K
     return Kernel(ObjectCode(processor(), (loops,), haste=haste))
 
 
-def _look_up(name: str) -> bytes | None:
-    store = open_cache()
+def begin_loops(words: int, most: Haste) -> None:
+    """Has the loops for a table with states in the cache, as `compile_kernel` will ask for them."""
+    _choose_loops(words, None, most)
+
+
+def _look_up(name: str, store: SealedStore | None = None) -> bytes | None:
+    store = store or open_cache()
     return None if store is None else store.known(name)
 
 
-def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
-    """What the cache has under a file name, or what is compiled now and kept there."""
-    stored = _look_up(name)
+def compile_once(name: str, make: Callable[[], bytes], store: SealedStore | None = None) -> bytes:
+    """What the cache has under a file name, or what is compiled now and kept there; `store` is that cache, if it was opened."""
+    stored = _look_up(name, store)
     if stored is not None:
         return stored
     from concurrent.futures import ThreadPoolExecutor
 
     # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
     with ThreadPoolExecutor(1) as apart:
-        made = apart.submit(make).result()
-    store = open_cache()
-    if store is not None:
-        store.write(name, made)
+        making = _MAKING.get(name) or _MAKING.setdefault(name, apart.submit(make))
+        try:
+            made = making.result()
+            store = store or open_cache()
+            if store is not None:
+                store.write(name, made)
+        finally:
+            _MAKING.pop(name, None)
     return made
 
 
+@lru_cache(maxsize=4)
 def _load(objects: tuple[bytes, ...]) -> Any:
-    """What has the functions of object files by their names."""
+    """What has the functions of object files by their names, kept for the next question: those with programs share code."""
     linked = link(objects)
     if linked is not None:
         return linked
@@ -328,12 +347,6 @@ def _load(objects: tuple[bytes, ...]) -> Any:
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
     return engine
-
-
-@lru_cache(maxsize=4)
-def _load_alone(code: bytes) -> Any:
-    """The same of one file, kept for the next question, because those that have programs share all code."""
-    return _load((code,))
 
 
 class Kernel:
@@ -348,7 +361,7 @@ class Kernel:
         self.haste = code.haste
         self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
         self.program = code.program
-        self._engine = _load(code.objects) if len(code.objects) > 1 else _load_alone(*code.objects)
+        self._engine = _load(code.objects)
 
     def address(self, name: str) -> int:
         """Where a function is."""

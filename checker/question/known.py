@@ -18,24 +18,25 @@ from acked.base.sources import sources_hash
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.question import Question
 from acked.model.formulas.expr import Expr
-from acked.model.language.tracings import Label, labels_of
+from acked.model.language.domain import Plain
 
-_FORMAT = "acked-question/2"
+_FORMAT = "acked-question/3"
 _MADE_OF = ("base", "model", "invariants", "checker/predicate", "checker/question", "checker/spec", "checker/symmetry")
 """Whatever decides what a question's text means."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Of a question: the hashes of its plan, whatever the processor, and of the question; its action instances; and how much
-    its kernel decides.
+    """Of a question: the hashes of its plan, whatever the processor, and of the question; the states that a search begins
+    with; its action instances, by name and arguments; and how much its kernel decides.
 
     `properties` and `checks` are as in `Shape`.
     """
 
     code: str
     fingerprint: str
-    actions: tuple[Label, ...]
+    initial: tuple[tuple[int, ...], ...]
+    actions: tuple[tuple[str, dict[str, Plain]], ...]
     properties: int
     checks: int
 
@@ -83,7 +84,7 @@ class TextQuestion(Question):
         made = cls(question.instance, question.properties, question.probes, question.is_symmetric)
         vars(made).update(name=name, known=known)
         if known is not None:
-            vars(made).update(fingerprint=known.fingerprint)
+            vars(made).update(fingerprint=known.fingerprint, initial=known.initial)
         return made
 
     @cached_property
@@ -101,8 +102,8 @@ class TextQuestion(Question):
         store = open_cache() if self.name and self.known is None else None
         if store is not None:
             plan = self.plan
-            actions = tuple(labels_of(self.instance.actions))
-            known = Known(plan.code, self.fingerprint, actions, plan.properties, plan.checks)
+            actions = tuple((one.action.name, one.arguments) for one in self.instance.actions)
+            known = Known(plan.code, self.fingerprint, self.initial, actions, plan.properties, plan.checks)
             store.write(self.name, json.dumps(asdict(known), separators=(",", ":")).encode())
 
 
@@ -119,4 +120,5 @@ def known_as(name: str) -> Known | None:
     if content is None:
         return None
     said = json.loads(content)
-    return Known(**{**said, "actions": tuple((action, arguments) for action, arguments in said["actions"])})
+    made = {"initial": tuple(map(tuple, said["initial"])), "actions": tuple(map(tuple, said["actions"]))}
+    return Known(**{**said, **made})

@@ -15,7 +15,6 @@ from operator import add
 
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
-from acked.model.language.tracings import labels_of
 
 
 @unique
@@ -161,9 +160,9 @@ class Ledger:
         """Firings by action name, instances added up, every action of the protocol listed."""
         instance = self.question.instance
         counts = {item.name: ActionCount() for item in instance.action_rules}
-        for (name, _), enabled, new in zip(labels_of(instance.actions), self._counts.enabled, self._counts.new, strict=True):
-            old = counts[name]
-            counts[name] = ActionCount(old.enabled + enabled, old.new + new)
+        for item, enabled, new in zip(instance.actions, self._counts.enabled, self._counts.new, strict=True):
+            old = counts[item.action.name]
+            counts[item.action.name] = ActionCount(old.enabled + enabled, old.new + new)
         return counts
 
     def probes_met(self) -> dict[str, int | None]:

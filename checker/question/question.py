@@ -173,6 +173,12 @@ class Question:
             found[at] = tuple(conditions)
         return found
 
+    @cached_property
+    def graph_rows(self) -> dict[int, int]:
+        """By position of a graph property: how many conditions it has, which are not traced for that."""
+        items = ((at, self.properties[at]) for at in self.graph_properties)
+        return {at: 1 if item.liveness is None else 2 + len(fairness(self.instance, item)) for at, item in items}
+
     def _held_up(self, steps: Iterable[ActionInstance]) -> Expr:
         """Whether only what bounds the model keeps one of these from being enabled."""
         pool, budgets = self.instance.pool, self.instance.protocol.budgets
@@ -227,7 +233,7 @@ class Question:
         """The representatives of states; only of a symmetric question."""
         return Orbits(self.instance)
 
-    @property
+    @cached_property
     def initial(self) -> tuple[tuple[int, ...], ...]:
         """The states that a search begins with, ascending."""
         states = set(self.instance.initial)

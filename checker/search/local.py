@@ -16,7 +16,7 @@ from acked.base.bounds import Bounds, give_way, threads
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Haste, compile_kernel, load_kernel
+from acked.checker.native.compile import compile_kernel, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
@@ -24,7 +24,7 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
-from acked.checker.search.tiers import FEW_BITS, Tiers
+from acked.checker.search.tiers import Tiers, first_haste
 from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
@@ -117,7 +117,7 @@ class LocalSearch:
                 violations = tuple(
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
-                    else shortest_run(self.question, found, self._source)
+                    else shortest_run(self.question, found, self._source, None if self._kind else self._kernel)
                     for found in self.ledger.findings_to_report()
                 )
         except KeyboardInterrupt:
@@ -177,7 +177,7 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        self._kernel = load_kernel(plan, most=Haste.MOST if plan.instance.schema.bits <= FEW_BITS else Haste.SOME)
+        self._kernel = load_kernel(plan, most=first_haste(plan.instance.schema))
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()

@@ -54,7 +54,7 @@ class StateGraph:
     def __init__(self, question: Question, shard: Shard, ends: Sequence[int], steps: int) -> None:
         self.question, self.ends = question, np.asarray(ends, np.int64)
         self.count = shard.count
-        properties = len(question.plan.state_violations)
+        properties = question.plan.properties
         edges, acts = np.zeros(max(steps, 1), np.uint64), np.zeros(max(steps, 1), np.uint16)
         batches = -(-self.count // BATCH)
         rows = np.zeros((batches, properties, BATCH // 64), np.uint64)
@@ -68,7 +68,7 @@ class StateGraph:
         self.sources = (edges[:done] >> np.uint64(32)).astype(np.int64)
         self.targets = (edges[:done] & np.uint64(0xFFFFFFFF)).astype(np.int64)
         self.actions = acts[:done]
-        asked = sum(len(conditions) for conditions in question.graph_conditions.values())
+        asked = sum(question.graph_rows.values())
         wanted = rows[:, properties - asked - 1 :, :]
         bits = np.unpackbits(np.ascontiguousarray(wanted).view(np.uint8), axis=2, bitorder="little")
         self._holds = bits.transpose(1, 0, 2).reshape(wanted.shape[1], -1)[:, : self.count].astype(bool)
@@ -77,10 +77,10 @@ class StateGraph:
     def conditions(self, position: int) -> Mask:
         """Where the conditions of a property (`Question.graph_conditions`) are true; shape (conditions, count)."""
         first = 0
-        for other, conditions in self.question.graph_conditions.items():
+        for other, rows in self.question.graph_rows.items():
             if other == position:
-                return self._holds[first : first + len(conditions)]
-            first += len(conditions)
+                return self._holds[first : first + rows]
+            first += rows
         raise KeyError(position)
 
     @property

@@ -6,14 +6,20 @@ two levels of the first that is long enough, because a search that goes on besid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
+from acked.base.errors import AckedError
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Haste, Kernel, ObjectCode, compile_optimized
+from acked.checker.native.compile import Haste, Kernel, ObjectCode, begin_loops, compile_optimized
 from acked.checker.question.known import KnownPlan
 from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.shard import Shard
+from acked.model.formulas.errors import ModelError
+from acked.model.language.protocol import Protocol
+from acked.model.language.storage.layout import Schema
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -34,6 +40,28 @@ seventh of a microsecond less, and those take a sixth of a second to compile. On
 QUICK_UNTIL = 1 << 24
 """States that a search, if it was asked before, generates before it waits for loops that are optimized, which it does not if
 another one had them compiled: what runs longer takes a fifth longer with those that it began with."""
+
+
+def first_haste(schema: Schema) -> Haste:
+    """How the loops may be compiled that a search of such states begins with."""
+    return Haste.MOST if schema.bits <= FEW_BITS else Haste.SOME
+
+
+def begin_beside(protocol: Protocol, constants: Mapping[str, int]) -> Thread:
+    """Has the loops that a search will begin with compiled in a thread, if there are none, while the protocol is traced.
+
+    Not those of few bits: writing them takes as long as to trace such a protocol.
+    """
+
+    def begin() -> None:
+        with suppress(ModelError, AckedError):  # which is told when the protocol is traced
+            schema = Schema(protocol.state, constants)
+            if (haste := first_haste(schema)) is not Haste.MOST:
+                begin_loops(schema.words, haste)
+
+    beside = Thread(target=begin)
+    beside.start()
+    return beside
 
 
 class Tiers:

@@ -392,6 +392,14 @@ class Shard:
     def release(self, end: int) -> None:
         """Says that the states before `end` are not needed any more; here they are."""
 
+    def fire(self, action: int) -> Words:
+        """The successor of the first state by an action that is enabled there, as the protocol names it."""
+        context, here, out = address(self.context), address(self.states), self._scratch[slots.OUT]
+        self._loops.function("evaluate", 3)(context, here, 1)
+        listed = numbers([0] * FIRE_GROUP)
+        self._loops.function("fire", 6)(context, action, here, address(listed), 1, address(out))
+        return tuple(out[: self.words])
+
     def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
         """The least (state, action) among states begin..end-1 whose successor is `target`."""
         ctypes.memset(self._best_source, 0, ctypes.sizeof(self._best_source))

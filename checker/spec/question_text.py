@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import check_fairness
@@ -27,7 +28,7 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.storage.layout import Schema
-from acked.model.language.tracings import KnownActions, Tracings
+from acked.model.language.tracings import KnownInstance, Tracings
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,11 @@ class QuestionText:
         constants = dict(self.constants)
         if known is not None:
             instance = Instance(protocol, protocol.bind(constants), frozenset(self.drop), is_lazy=True, tracings=tracings)
-            instance.actions = KnownActions(known.actions, instance.action_instance)
+            rules = {item.name: item for item in instance.action_rules}
+            instance.actions = tuple(
+                KnownInstance(rules[name], arguments, partial(instance.action_instance, name, arguments))
+                for name, arguments in known.actions
+            )
             return instance
         try:
             return protocol.instantiate(constants, self.drop, tracings)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.errors import SystemFailure
-from acked.checker.native.compile import Kernel
-from acked.checker.native.shape import Shape
+from acked.checker.native.compile import Kernel, load_kernel
+from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.ledger import Finding, LeavesDomain
 from acked.checker.question.overflow import overflow_of, overflowing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.shards.shard import address, scratch
-from acked.model.formulas.evaluate import Evaluator
 
 if TYPE_CHECKING:
     from acked.checker.store.level_file import LevelFile, StateCodec
@@ -29,18 +28,21 @@ Edge = tuple[Words, int]
 """A state and the number of an action instance."""
 
 
-def shortest_run(question: Question, found: Finding, source: Callable[[int, Words], Edge]) -> Violation:
+def shortest_run(
+    question: Question, found: Finding, source: Callable[[int, Words], Edge], kernel: Kernel | None = None
+) -> Violation:
     """The canonical run to a violation; `source(level, state)` is the least (state, action) of a level that leads there.
 
-    Where a search saw representatives only, their run is turned into one of the protocol.
+    Where a search saw representatives only, their run is turned into one of the protocol. `kernel` is the search's own, if
+    that is one for tables with states.
     """
     run = run_to(question, found.depth, found.state, source)
-    if question.is_symmetric:
-        run = real_run(question, run.states)
+    if question.is_symmetric or found.action is not None:
+        steps = _Steps(question, kernel)
+        if question.is_symmetric:
+            run = steps.real_run(run.states)
         if found.action is not None:
-            run = add_step(question, run, found)
-    elif found.action is not None:
-        run = run.then(question.instance, question.instance.actions[found.action])
+            run = steps.then(run, steps.violating(run, found) if question.is_symmetric else found.action)
     return Violation(question.properties[found.position], run)
 
 
@@ -53,7 +55,7 @@ def refusing_overflow(question: Question, source: Callable[[int, Words], Edge]) 
         run = run_to(question, left.found.depth, left.found.state, source)
         step = question.instance.actions[left.found.action or 0]
         if question.is_symmetric:
-            run = real_run(question, run.states)
+            run = _Steps(question).real_run(run.states)
             step = overflowing(question.instance, question.instance.schema.unpack(run.states[-1])) or step
         raise overflow_of(question, run, step) from None
 
@@ -68,35 +70,45 @@ def run_to(question: Question, depth: int, state: Words, source: Callable[[int, 
     return Run(tuple(states[::-1]), tuple(actions[::-1]))
 
 
-def real_run(question: Question, representatives: Sequence[Words]) -> Run:
-    """A run of the protocol through the orbits of these states, by the plain evaluator; always the first action that fits."""
-    instance, orbits = question.instance, question.orbits
-    state = min(item for item in instance.initial if orbits.representative(item) == representatives[0])
-    states, actions = [state], []
-    for wanted in representatives[1:]:
-        codes = instance.schema.unpack(states[-1])
-        for step in instance.enabled_actions(codes):
-            target = instance.schema.pack(instance.fire(step, codes))
-            if orbits.representative(target) == wanted:
-                states.append(target)
-                actions.append(step)
-                break
-        else:
-            raise SystemFailure("representatives do not make a trace of the protocol; please report this with the spec")
-    return Run(tuple(states), tuple(actions))
+class _Steps:
+    """Single steps of a question's protocol, by machine code: none of its actions is traced for them."""
 
+    def __init__(self, question: Question, kernel: Kernel | None = None) -> None:
+        self._question = question
+        self._shard = scratch(shape_of(question.plan), kernel or load_kernel(question.plan), 1)
 
-def add_step(question: Question, run: Run, found: Finding) -> Run:
-    """The run with the first step from its end that violates the step property."""
-    instance = question.instance
-    codes = instance.schema.unpack(run.states[-1])
-    bit = 1 + question.step_properties.index(found.position)
-    enabled = {id(step) for step in instance.enabled_actions(codes)}
-    for check in question.plan.step_checks:
-        step = instance.actions[check.action]
-        if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:
-            return run.then(instance, step)
-    raise SystemFailure("a property is violated up to renaming, but under no renaming; please report this with the spec")
+    def then(self, run: Run, action: int) -> Run:
+        """The run with one step more."""
+        self._begin(run)
+        return Run((*run.states, self._shard.fire(action)), (*run.actions, self._question.instance.actions[action]))
+
+    def real_run(self, representatives: Sequence[Words]) -> Run:
+        """A run of the protocol through the orbits of these states; always the first action that fits."""
+        initial = self._question.instance.initial
+        if len(initial) > 1:
+            orbits = self._question.orbits
+            initial = tuple(item for item in initial if orbits.representative(item) == representatives[0])
+        run = Run((min(initial),), ())
+        for wanted in representatives[1:]:
+            self._begin(run)
+            found = self._shard.find_source(0, 1, wanted)
+            if found is None:
+                raise SystemFailure("representatives do not make a trace of the protocol; please report this with the spec")
+            run = self.then(run, found[1])
+        return run
+
+    def violating(self, run: Run, found: Finding) -> int:
+        """The first action whose step from the end of a run violates the step property."""
+        self._begin(run)
+        self._shard.begin_level()
+        self._shard.inspect(0, 1)
+        bad = self._shard.report(1, 0).bad_steps.get(1 + self._question.step_properties.index(found.position))
+        if bad is None:
+            raise SystemFailure("a property is violated up to renaming, but under no renaming; please report this with the spec")
+        return bad[1]
+
+    def _begin(self, run: Run) -> None:
+        self._shard.states[: self._shard.words] = list(run.states[-1])
 
 
 class Walker:

@@ -49,10 +49,10 @@ class Orbits:
 
     def __init__(self, instance: Instance) -> None:
         self._schema = instance.schema
-        sorts = renamed_sorts(instance)
+        sorts = [(sort, kinds_of(instance, sort)) for sort in renamed_sorts(instance)]
         self._renamings = [
-            [(places(instance, sort, to), kinds_of(instance, sort), to) for sort, to in zip(sorts, chosen, strict=True)]
-            for chosen in product(*(permutations(range(_size(instance, sort))) for sort in sorts))
+            [(places(instance, sort, to), kinds, to) for (sort, kinds), to in zip(sorts, chosen, strict=True)]
+            for chosen in product(*(permutations(range(_size(instance, sort))) for sort, _ in sorts))
         ]
 
     def images(self, state: Words) -> Iterator[Words]:

@@ -8,13 +8,13 @@ is traced, so that an instance which has the same of each takes what is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product, zip_longest
 from math import prod
-from typing import cast, overload
+from typing import cast
 
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
@@ -226,50 +226,25 @@ def _refuse(what: str, guard: Guard | None) -> None:
     raise error
 
 
-# -- instances of actions that are made when they are asked for ----------------------------------------------------------
-
-Label = tuple[str, Mapping[str, Plain]]
-"""The name of an action and the arguments of an instance of it."""
+# -- instances of actions that are traced when they are looked at --------------------------------------------------------
 
 
-class KnownActions(Sequence[ActionInstance]):
-    """Action instances of which the labels are known; what `make` traces of one it traces when that is first asked for."""
+class KnownInstance(ActionInstance):
+    """An instance of which the label is known; what it does is traced when any of that is first looked at."""
 
-    def __init__(self, labels: Sequence[Label], make: Callable[[str, Mapping[str, Plain]], ActionInstance]) -> None:
-        self.labels = tuple(labels)
-        self._make = make
-        self._made: dict[int, ActionInstance] = {}
+    def __init__(self, action: Action, arguments: dict[str, Plain], trace: Callable[[], Effect]) -> None:
+        vars(self).update(action=action, arguments=arguments, _trace=trace)
 
-    def __len__(self) -> int:
-        return len(self.labels)
+    _trace: Callable[[], Effect]
 
-    @overload
-    def __getitem__(self, number: int) -> ActionInstance: ...
-    @overload
-    def __getitem__(self, number: slice) -> tuple[ActionInstance, ...]: ...
-    def __getitem__(self, number: int | slice) -> ActionInstance | tuple[ActionInstance, ...]:
-        if isinstance(number, slice):
-            return tuple(self[at] for at in range(len(self))[number])
-        at = range(len(self))[number]
-        if at not in self._made:
-            self._made[at] = self._make(*self.labels[at])
-        return self._made[at]
-
-    @property
-    def traced(self) -> Iterable[tuple[int, ActionInstance]]:
-        """Those that were asked for, by their numbers."""
-        return self._made.items()
+    def __getattr__(self, name: str) -> object:
+        if name not in _EFFECT:
+            raise AttributeError(name)
+        vars(self).update(vars(self._trace()))
+        return vars(self)[name]
 
 
-def labels_of(actions: Sequence[ActionInstance]) -> Sequence[Label]:
-    """The name and the arguments of each."""
-    return actions.labels if isinstance(actions, KnownActions) else [(one.action.name, one.arguments) for one in actions]
-
-
-def numbers_of(actions: Sequence[ActionInstance]) -> dict[int, int]:
-    """By identity, where each stands that was traced."""
-    traced = actions.traced if isinstance(actions, KnownActions) else enumerate(actions)
-    return {id(one): at for at, one in traced}
+_EFFECT = frozenset(Effect.__dataclass_fields__)
 
 
 # -- what is known --------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_a_search_by_linked_code_is_the_one_by_code_that_llvm_loaded(monkeypatch
         assert link(compile_it(asked.plan).objects) is not None
     linked = search(asked)
     monkeypatch.setattr(native, "link", lambda _: None)
-    native._load_alone.cache_clear()
+    native._load.cache_clear()
     loaded = search(asked)
     assert linked.violations == loaded.violations
     assert (linked.level_sizes, linked.actions) == (loaded.level_sizes, loaded.actions)

@@ -409,7 +409,7 @@ def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_l
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     for question in (grid(5, 6), load_spec(CHECKOUT / "specs" / "truncate-to-hw.toml").question()):
-        monkeypatch.setattr(local, "FEW_BITS", question.instance.schema.bits)
+        monkeypatch.setattr("acked.checker.search.tiers.FEW_BITS", question.instance.schema.bits)
         first = answer(search(question, Bounds(workers, MEMORY)))
         assert load_kernel(question.plan, most=Haste.MOST).haste is Haste.MOST, "so small a search leaves it to others"
         for until, haste in (("FIRST_UNTIL", Haste.SOME), ("QUICK_UNTIL", Haste.NONE)):

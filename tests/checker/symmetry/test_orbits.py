@@ -16,7 +16,7 @@ from acked.checker.batch.outcome import Probing, Task
 from acked.checker.native.compile import load_kernel
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Result, Verdict
+from acked.checker.question.result import Result, Verdict, Violation
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.shards.shard import address, reserve
 from acked.checker.spec.question_text import QuestionText
@@ -162,6 +162,7 @@ def assert_reduced(plain: Question, most: int) -> tuple[Space, list[Result]]:
         for violation in result.violations:
             assert_real(plain, violation.run.states, [step.label for step in violation.run.actions])
             assert_broken(plain, violation.property, violation.run.states)
+            assert_canonical(question, violation)
     assert [item.run for item in results[0].violations] == [item.run for item in results[1].violations]
     assert results[0].actions == results[1].actions
     return space, results
@@ -175,6 +176,22 @@ def assert_real(question: Question, states: tuple[tuple[int, ...], ...], labels:
         codes = instance.schema.unpack(before)
         step = next(item for item in instance.enabled_actions(codes) if item.label == label)
         assert instance.schema.pack(instance.fire(step, codes)) == after
+
+
+def assert_canonical(question: Question, violation: Violation) -> None:
+    """Each step is the first into its orbit, and the last the first that breaks a property of steps, by the evaluator."""
+    instance, orbits, run = question.instance, question.orbits, violation.run
+    for at, taken in enumerate(run.actions):
+        codes = instance.schema.unpack(run.states[at])
+        steps = instance.enabled_actions(codes)
+        if violation.property.kind is Kind.STEP and at + 1 == len(run.actions):
+            position = question.properties.index(violation.property)
+            fits = [step for step in steps if Evaluator([question.holds_in_step(position, step)])(codes) == [0]]
+        else:
+            orbit = orbits.representative(run.states[at + 1])
+            targets = [instance.schema.pack(instance.fire(step, codes)) for step in steps]
+            fits = [step for step, to in zip(steps, targets, strict=True) if orbits.representative(to) == orbit]
+        assert fits[0] is taken
 
 
 def assert_broken(question: Question, item: Property, states: tuple[tuple[int, ...], ...]) -> None:
