@@ -150,6 +150,23 @@ def test_what_is_computed_of_constants_is_looked_at_and_not_the_constants() -> N
         light.instantiate(BASE | {"boxes": 3}, (), tracings)
 
 
+def test_what_cannot_be_computed_of_constants_is_told_where_it_is_asked_for() -> None:
+    class Light(Struct):
+        is_on = field(Bool, "whether it is on")
+
+    share = fact(lambda has: 6 // (has["most"] - 2) > 1)
+    light = Protocol("light", Light, title="n", source="acked", constants=toy.constants, initial=lambda s: None)
+
+    @light.action()
+    def turn(s: Light) -> None:
+        s.is_on = share.on
+
+    tracings = Tracings()
+    light.instantiate(BASE | {"most": 3}, (), tracings)
+    with pytest.raises(ModelError, match=r"light: action Turn .*ZeroDivisionError"):
+        light.instantiate(BASE, (), tracings)
+
+
 def test_what_is_left_out_of_one_is_not_left_out_of_others() -> None:
     tracings = Tracings()
     alone = toy.instantiate(BASE, [("Fill", "there is room")])
