@@ -7,9 +7,12 @@ from functools import partial
 
 import pytest
 
+from acked.checker.batch.outcome import Probing, Task
+from acked.checker.native.programs import program_of
 from acked.checker.question.question import Question
 from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import specs_in
 from acked.checker.symmetry.check import check_symmetry
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind
@@ -47,6 +50,20 @@ def test_every_instance_is_as_if_it_were_alone() -> None:
         ]
         sort = partition.symmetric[0]
         assert check_symmetry(shared, [], sort) == check_symmetry(alone, [], sort), change
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "every"), [("gallery", 12), ("controls", 6), ("claims", 40)])
+def test_every_spec_has_the_fingerprint_that_it_has_alone(folder: str, every: int) -> None:
+    tracings, compared = Tracings(), 0
+    for file in sorted((CHECKOUT / "specs" / folder).glob("*.toml"))[::every]:
+        for path in specs_in(file):
+            task = Task.of(load_spec(path), Probing.VACUITY)
+            shared, alone = task.question(tracings), task.question(Tracings())
+            assert shared.fingerprint == alone.fingerprint, path
+            assert len(program_of(shared.plan)) == len(program_of(alone.plan)), path
+            compared += 1
+    assert compared > 4
 
 
 # -- a protocol for each thing that a trace may depend on ---------------------------------------------------------------
