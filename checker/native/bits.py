@@ -8,10 +8,10 @@ three. (Biham: A fast new DES implementation in software, FSE 1997, has the way 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from acked.model.formulas.connectives import evaluation_order
-from acked.model.formulas.expr import Expr, Op
+from acked.model.formulas.expr import Expr, Op, Pool
 
 Bit = int
 """A formula, times two; the odd number behind it is its negation."""
@@ -30,9 +30,18 @@ class Formula(NamedTuple):
 
 
 class Bits:
-    """Formulas over the bits of a state, in an order in which each is made of earlier ones."""
+    """Formulas over the bits of a state, in an order in which each is made of earlier ones.
+
+    `work` is for what is counted of the nodes that they are made of, by their ids.
+    """
+
+    @classmethod
+    def of(cls, pool: Pool, leaf_bits: tuple[int, ...]) -> Bits:
+        """Those of a pool, which questions share whose leaves have the same bits: most of their formulas are the same."""
+        return cast(Bits, pool.notes.setdefault((cls, leaf_bits), cls(leaf_bits)))
 
     def __init__(self, leaf_bits: Sequence[int]) -> None:
+        self.work: dict[int, int] = {}
         self._leaf_bits = leaf_bits
         self.formulas: list[Formula] = [Formula("no", 0, 0)]
         self._known: dict[Formula, Bit] = {}
@@ -158,15 +167,16 @@ class Bits:
     def needed(self, roots: Iterable[Bit], known: Container[int]) -> list[int]:
         """The formulas that the roots are made of and that are not known, each after those that it is made of."""
         found: dict[int, None] = {}
-        stack = [(root >> 1, False) for root in roots]
+        stack = [root >> 1 for root in roots]
         while stack:
-            number, is_open = stack.pop()
-            if is_open:
-                found[number] = None
+            number = stack.pop()
+            if number < 0:  # What it is made of is there.
+                found[~number] = None
             elif number and number not in known and number not in found:
-                stack.append((number, True))
-                if self.formulas[number].kind != "leaf":
-                    stack += [(self.formulas[number].second, False), (self.formulas[number].first, False)]
+                kind, first, second = self.formulas[number]
+                stack.append(~number)
+                if kind != "leaf":
+                    stack += (second, first)
         return list(found)
 
     def _value(self, node: Expr, args: list[Number]) -> Number:

@@ -20,6 +20,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from itertools import chain
+from threading import Lock
 
 from acked.checker.loops.formulas import ACTIONS, NEGATED, ROW, WORD
 from acked.checker.loops.language import KINDS
@@ -32,6 +34,10 @@ MOST_ROWS = 1 << 16
 """More a program cannot name."""
 MOST_WORK = 500
 """Bits that the new values of an action are made of, about, and that it has code from."""
+
+
+_WRITING = Lock()
+"""Held while a program is written, for threads may write of one pool, whose formulas are numbered one after the other."""
 
 
 def words_of(program: bytes) -> int:
@@ -47,8 +53,13 @@ def actions_without(program: bytes, actions: int) -> list[int]:
 
 def program_of(plan: KernelPlan) -> bytes:
     """The program of a plan; empty if it would need more rows than there can be."""
+    with _WRITING:
+        return _written(plan)
+
+
+def _written(plan: KernelPlan) -> bytes:
     instance, schema = plan.instance, plan.instance.schema
-    bits = Bits([leaf.bits for leaf in schema.leaves])
+    bits = Bits.of(instance.pool, tuple(leaf.bits for leaf in schema.leaves))
     checks: dict[int, list[StepCheck]] = {}
     for check in plan.step_checks:
         checks.setdefault(check.action, []).append(check)
@@ -58,7 +69,7 @@ def program_of(plan: KernelPlan) -> bytes:
     for number, item in enumerate(instance.actions):
         own = checks.get(number, [])
         roots = [*(new for _, new in item.updates), *(check.violated for check in own)]
-        if sum(map(_work, evaluation_order(roots))) > MOST_WORK:
+        if not _is_little(roots, bits.work):
             sections.append([])
             continue
         values = iter(bits.numbers(roots))
@@ -76,6 +87,19 @@ def program_of(plan: KernelPlan) -> bytes:
         head.append(place if section else 0)
         place += 2 * len(section)
     return array("Q", head).tobytes() + b"".join(array("H", section).tobytes() for section in sections)
+
+
+def _is_little(roots: Sequence[Expr], known: dict[int, int]) -> bool:
+    """Whether the formulas of the roots are few enough; `known` has what was counted of nodes before."""
+    count = 0
+    for node in evaluation_order(roots):
+        work = known.get(node.id)
+        if work is None:
+            work = known[node.id] = _work(node)
+        count += work
+        if count > MOST_WORK:
+            return False
+    return True
 
 
 def _work(node: Expr) -> int:
@@ -109,8 +133,8 @@ class _Writer:
         return code
 
     def action(self, changes: Sequence[tuple[Bit, int]], checks: Sequence[tuple[Bit, int]]) -> list[int]:
-        """The section of an action."""
-        known = dict(self._rows)
+        """The section of an action, whose rows others take again."""
+        before = len(self._rows)
         code, _ = self._formulas([bit for bit, _ in (*changes, *checks)], self._first)
         code = [self._first, *code]
         for placed in (changes, checks):
@@ -118,29 +142,33 @@ class _Writer:
             for bit, place in placed:
                 row, is_negated = self._row(bit)
                 code += [row, is_negated << NEGATED | place]
-        self._rows = known
+        for _ in range(before, len(self._rows)):
+            self._rows.popitem()
         return code
 
     def _formulas(self, roots: Sequence[Bit], first: int) -> tuple[list[int], int]:
         """The formulas that the roots are made of, into the rows from `first` on, and the first row behind them."""
-        rounds: list[list[list[int]]] = []
+        rounds: list[dict[str, list[int]]] = []
         depths: dict[int, int] = {}
-        for number in self._bits.needed(roots, self._rows):
-            formula = self._bits.formulas[number]
-            if formula.kind == "leaf":
-                self._rows[number] = self._columns[formula.first] + formula.second
+        formulas, rows = self._bits.formulas, self._rows
+        for number in self._bits.needed(roots, rows):
+            kind, one, other = formulas[number]
+            if kind == "leaf":
+                rows[number] = self._columns[one] + other
                 continue
-            depth = depths[number] = max(depths.get(formula.first, 0), depths.get(formula.second, 0)) + 1
-            if depth > len(rounds):
-                rounds.append([[] for _ in KINDS])
-            rounds[depth - 1][KINDS.index(formula.kind)].append(number)
+            depth = max(depths.get(one, 0), depths.get(other, 0))
+            depths[number] = depth + 1
+            if depth == len(rounds):
+                rounds.append({kind: [] for kind in KINDS})
+            rounds[depth][kind].append(number)
         code = [len(rounds)]
         for kinds in rounds:
-            code += map(len, kinds)
-            for number in (number for numbers in kinds for number in numbers):
-                formula = self._bits.formulas[number]
-                code += [self._rows[formula.first], self._rows[formula.second]]
-                self._rows[number] = first
+            code += map(len, kinds.values())
+            for number in chain.from_iterable(kinds.values()):
+                _, one, other = formulas[number]
+                code.append(rows[one])
+                code.append(rows[other])
+                rows[number] = first
                 first += 1
         self.rows = max(self.rows, first)
         return code, first

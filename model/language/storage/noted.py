@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
-from acked.model.formulas.errors import ModelError, attempt
+from acked.model.formulas.errors import attempt
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import Constants
 from acked.model.language.storage.layout import Leaf, Schema
@@ -134,6 +134,7 @@ class Seen:
             return False
         if any(kinds[leaf] != kind for leaf, kind in self.leaves):
             return False
-        with suppress(ModelError), attempt():  # What refuses these constants is told by the trace.
+        # What refuses these constants, or cannot be computed of them, is told by the trace, where it is asked for at all.
+        with suppress(Exception), attempt():
             return all(make(constants) == value for make, value in self.made)
         return False

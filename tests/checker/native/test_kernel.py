@@ -61,6 +61,19 @@ def agree(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...
 
 
 @pytest.mark.slow
+@settings(max_examples=10)
+@given(st.lists(BOOLS, max_size=8), st.lists(BOOLS, min_size=1, max_size=4), st.lists(STATES, min_size=1, max_size=70))
+def test_a_program_is_right_whatever_was_written_of_its_pool_before(
+    before: list[Recipe], recipes: list[Recipe], states: list[tuple[int, ...]]
+) -> None:
+    instance, alone = plain_instance(), plain_instance()
+    program_of(KernelPlan(instance, tuple(build(recipe, instance.pool) for recipe in before), ()))
+    agree(instance, roots := [build(recipe, instance.pool) for recipe in recipes], states)
+    plan = KernelPlan(alone, tuple(build(recipe, alone.pool) for recipe in recipes), ())
+    assert len(program_of(KernelPlan(instance, tuple(roots), ()))) == len(program_of(plan))
+
+
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(BOOLS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
 def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:

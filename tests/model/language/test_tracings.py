@@ -7,9 +7,12 @@ from functools import partial
 
 import pytest
 
+from acked.checker.batch.outcome import Probing, Task
+from acked.checker.native.programs import program_of
 from acked.checker.question.question import Question
 from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import specs_in
 from acked.checker.symmetry.check import check_symmetry
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind
@@ -47,6 +50,20 @@ def test_every_instance_is_as_if_it_were_alone() -> None:
         ]
         sort = partition.symmetric[0]
         assert check_symmetry(shared, [], sort) == check_symmetry(alone, [], sort), change
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("folder", "every"), [("gallery", 12), ("controls", 6), ("claims", 40)])
+def test_every_spec_has_the_fingerprint_that_it_has_alone(folder: str, every: int) -> None:
+    tracings, compared = Tracings(), 0
+    for file in sorted((CHECKOUT / "specs" / folder).glob("*.toml"))[::every]:
+        for path in specs_in(file):
+            task = Task.of(load_spec(path), Probing.VACUITY)
+            shared, alone = task.question(tracings), task.question(Tracings())
+            assert shared.fingerprint == alone.fingerprint, path
+            assert len(program_of(shared.plan)) == len(program_of(alone.plan)), path
+            compared += 1
+    assert compared > 4
 
 
 # -- a protocol for each thing that a trace may depend on ---------------------------------------------------------------
@@ -148,6 +165,23 @@ def test_what_is_computed_of_constants_is_looked_at_and_not_the_constants() -> N
     ]  # fmt: skip
     with pytest.raises(ModelError, match=r"light: action Turn .*three boxes are too many"):
         light.instantiate(BASE | {"boxes": 3}, (), tracings)
+
+
+def test_what_cannot_be_computed_of_constants_is_told_where_it_is_asked_for() -> None:
+    class Light(Struct):
+        is_on = field(Bool, "whether it is on")
+
+    share = fact(lambda has: 6 // (has["most"] - 2) > 1)
+    light = Protocol("light", Light, title="n", source="acked", constants=toy.constants, initial=lambda s: None)
+
+    @light.action()
+    def turn(s: Light) -> None:
+        s.is_on = share.on
+
+    tracings = Tracings()
+    light.instantiate(BASE | {"most": 3}, (), tracings)
+    with pytest.raises(ModelError, match=r"light: action Turn .*ZeroDivisionError"):
+        light.instantiate(BASE, (), tracings)
 
 
 def test_what_is_left_out_of_one_is_not_left_out_of_others() -> None:
