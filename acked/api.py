@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any, overload
@@ -17,6 +16,7 @@ from typing import Any, overload
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.files import write_text
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.diagnosis.difference import Side
@@ -219,7 +219,7 @@ def find(subject: Subject, predicate: str, *, bounds: Bounds | None = None) -> T
     raise ConfigurationError(f"the search ended before it was decided: {result.stopped.value}; give it more room")
 
 
-@dataclass(frozen=True)
+@frozen
 class Page:
     """A page of HTML that has everything in it and needs no network; a notebook shows it in a frame.
 
@@ -243,7 +243,7 @@ class Page:
         return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="640" frameborder="0"></iframe>'
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """A step of a trace: the action and its arguments (None and nothing at step 0), and the state that it leads to.
 
@@ -264,7 +264,7 @@ class Step:
     """The step in words."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Trace:
     """A trace of a protocol: its steps, and the property that it violates, if it violates one.
 

@@ -9,10 +9,12 @@ import os
 import resource
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from acked.base.frozen import frozen
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -112,7 +114,7 @@ class _Threads:
             self._started.shutdown(cancel_futures=self._cancels)
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounds:
     """Limits of a search.
 

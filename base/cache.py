@@ -18,11 +18,12 @@ import hmac
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import listing, open_file
+from acked.base.frozen import frozen
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"
@@ -275,7 +276,7 @@ def _write_temporary(folder: Path, content: bytes, use: Callable[[str], None]) -
 # -- entries --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class SealedStore:
     """Sealed entries in a folder. A name may hold folders; it is part of what is sealed."""
 

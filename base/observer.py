@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from acked.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Progress:
     """Where a search stands. `depth` is the level being expanded, `frontier` its states still to come."""
 
@@ -20,7 +20,7 @@ class Progress:
     memory_bytes: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ProofProgress:
     """What a solver has just decided: `subject` in words, its verdict, and how many of how many queries are done."""
 

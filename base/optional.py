@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TypeVar
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ def optional_packages() -> Iterator[None]:
         raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported(Mapping[str, T]):
     """Things of a kind by name, in the order of `places` (`module:name`); a module is imported when its thing is wanted."""
 

@@ -31,6 +31,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from acked.base.bounds import default_memory, default_workers
 from acked.base.files import PACKAGE
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 
 MIN_MEMORY = 1 << 30
@@ -58,7 +59,7 @@ serve()
 _LENGTH = struct.Struct(">Q")
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """Processes at a time, seconds for one query to a solver, and bytes of address space for each process."""
 
@@ -73,7 +74,7 @@ class Limits:
         return cls(number, timeout, memory or max(default_memory() // number, MIN_MEMORY))
 
 
-@dataclass(frozen=True)
+@frozen
 class Service:
     """What processes are for.
 
@@ -87,7 +88,7 @@ class Service:
     imports: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Done:
     """A task's answer; `value` is what the engine returned."""
 
@@ -95,7 +96,7 @@ class Done:
     value: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """Something that an engine reports while a task is under way."""
 
@@ -103,7 +104,7 @@ class Note:
     value: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class Lost:
     """A task that was not answered: its process was killed, died, ran out of memory or refused; `reason` says which."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 
 LATEST = "latest"
 """The name of the newest rules with every known fix, of which some are not in a release yet."""
@@ -32,7 +32,7 @@ def numbers(name: str) -> tuple[int, ...]:
     return tuple(map(int, name.split(".")))
 
 
-@dataclass(frozen=True, order=True)
+@frozen(order=True)
 class Release:
     """A release by its numbers; `latest` comes after all.
 

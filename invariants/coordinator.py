@@ -6,8 +6,8 @@ Floor 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.invariants.property import Property, promise
 from acked.model.coordinator.common import (
     Offsets,
@@ -172,7 +172,7 @@ _RULES = (listens_as_leader, own_load_only, duties_in_order, queues_requests, lo
 """The rules that every lemma rests on, as the newest brokers have them but for the second."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Copy:
     """Records to replay: a broker's log, or what its coordinator has in memory."""
 

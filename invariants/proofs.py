@@ -8,8 +8,9 @@ Floor 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from acked.base.frozen import frozen
 from acked.invariants import compaction, coordinator, share
 from acked.invariants.kraft import leader_completeness, metadata_survives, one_leader_per_epoch
 from acked.invariants.kraft_lemmas import AFTERWARDS, COMPLETENESS_LEMMAS, DERIVED, ELECTION_LEMMAS
@@ -87,7 +88,7 @@ _TRANSACTIONS_RULES = (
 _OF_INPUTS = ("NoInputTwice", "NoInputLost")
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """What is proved of a protocol for all constants at once, and by which induction.
 

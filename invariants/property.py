@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.language.values import Bool
 
 
@@ -35,7 +36,7 @@ def nothing(_: Mapping[str, int]) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Liveness:
     """What a LIVENESS promise says of infinite runs: `goal` comes at or after every state that asks for it.
 
@@ -50,7 +51,7 @@ class Liveness:
     strong: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Property:
     """A named property of a protocol.
 

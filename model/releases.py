@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
@@ -24,7 +24,7 @@ TRANSACTIONAL = (
 """Releases with transactions at which something changed in some protocol, and those in between, oldest first."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Change:
     """From a release on a constant has another value; `plane` says with which control plane, None with both."""
 
@@ -35,7 +35,7 @@ class Change:
     plane: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class History:
     """The `versions` that a protocol tells apart, oldest first, and what changed at which.
 

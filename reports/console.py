@@ -10,9 +10,10 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from acked.base.frozen import frozen
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -47,7 +48,7 @@ class Console(Protocol):
         """Writes lines."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Glyphs:
     """The characters that a drawing is made of."""
 
@@ -64,7 +65,7 @@ UNICODE = Glyphs(edge="│", watermark="║", dot="·", removed="×", good="✓"
 ASCII = Glyphs(edge="|", watermark="#", dot=".", removed="x", good="+", bad="!", open="?")
 
 
-@dataclass(frozen=True)
+@frozen
 class PlainConsole:
     """A console on what is no terminal: lines without styles, as rich writes them there, and without importing it.
 

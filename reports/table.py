@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import zip_longest
 
+from acked.base.frozen import frozen
 from acked.reports.console import UNICODE, Console, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
 
@@ -38,7 +38,7 @@ class ColumnKind(Enum):
     MARKDOWN = "markdown"  # Cells that are Markdown of ours already: links, code. Only for documents in Markdown.
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """A column; its title may be empty."""
 
@@ -51,7 +51,7 @@ def numbers(title: str) -> Column:
     return Column(title, ColumnKind.NUMBER)
 
 
-@dataclass(frozen=True)
+@frozen
 class TableCell:
     """A text with the sign before it; `style` is rich's, for the terminal.
 
@@ -70,7 +70,7 @@ class TableCell:
         return self.mark.sign(UNICODE).replace(" ", "\u00a0") + self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Columns, and rows with a cell for each of them. `title` stands above the table where there is one."""
 

@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import click
 from acked.asking.listing import Filter, listing_document
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text, write_text
+from acked.base.frozen import frozen
 from acked.checker.spec.spec import protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant
@@ -35,7 +35,7 @@ _ARGUMENTS = {
 _SPECS = ("spec", "first", "second")
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """A command as a tool: `arguments` and options that agents may give, and what is always `added`.
 
@@ -109,7 +109,7 @@ def resource_text(address: str) -> str:
     return read_text(file_and_variant(found)[0], "spec file")
 
 
-@dataclass(frozen=True)
+@frozen
 class Permissions:
     """What the user lets agents do: read files below `root`, and only if told more.
 

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -31,6 +30,7 @@ from mcp.shared.exceptions import MCPError
 
 from acked.agents.offers import RESOURCES, SPEC_ADDRESS, Offer, Permissions, command_line, resource_text, schema_of
 from acked.base.errors import AckedError, ExitCode, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.version import __version__
 
 _FAILED = frozenset(code for code in ExitCode if code >= ExitCode.INTERRUPTED) - {ExitCode.TOO_LARGE}
@@ -55,7 +55,7 @@ Tell = Callable[[float], Awaitable[None]]
 """Is told every two seconds for how long a question has been under way."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Desk:
     """Answers questions with these commands, within what the user allows; `seconds` is the most for one answer."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.checker.diagnosis.easiest import Easiest, easiest_of
 from acked.checker.diagnosis.necessary import Necessity, necessity
@@ -19,7 +20,7 @@ from acked.reports.shell.output import say
 from acked.reports.tables.necessity import easiest_document, necessity_document, print_easiest, print_necessity
 
 
-@dataclass(frozen=True)
+@frozen
 class ExplainedViolation:
     """A violation with the trace that is shown for it; the other fields are None unless they were asked for."""
 

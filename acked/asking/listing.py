@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.base.release import release
 from acked.checker.question.question import DEADLOCK
@@ -44,7 +45,7 @@ FOUND = "found"
 PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all", FOUND)
 
 
-@dataclass(frozen=True)
+@frozen
 class Filter:
     """Which entries are listed: those in which all words are found; a word with *, ? or [ is a shell pattern of names."""
 

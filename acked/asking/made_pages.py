@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from acked.base.cache import NotOurs, SealedStore, cache_folder
 from acked.base.files import ROOMS, read_bytes
+from acked.base.frozen import frozen
 from acked.base.sources import sources_hash
 from acked.base.version import __version__
 from acked.checker.spec.spec import Spec
@@ -18,7 +19,7 @@ from acked.reports.pages.gallery import Story
 _FORMAT = "acked-gallery/1"
 
 
-@dataclass(frozen=True)
+@frozen
 class MadePages:
     """The rows of one spec in the gallery, and the HTML of its pages by the name of the file."""
 

@@ -10,13 +10,13 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
 from acked.base.errors import SystemFailure
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.model.language.protocol import Protocol
 
 _RULES = re.compile(
@@ -25,7 +25,7 @@ _RULES = re.compile(
 """What a module with rules imports; the others of a package have the state, the constants and the words."""
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkingCopy:
     """The texts of the rules by the path of their file, and what names the copied protocol beside them."""
 

@@ -7,13 +7,14 @@ import os
 import re
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable, read_text, write_text
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.base.version import __version__
 from acked.checker.gate.gate import Candidate, GateEntry, GateReport, Selection, choose, judge, parse_shard, run_gate
@@ -35,7 +36,7 @@ from acked.reports.shell.output import Output, json_text, make_folder, say
 from acked.reports.shell.specs import bundled_spec
 
 
-@dataclass(frozen=True)
+@frozen
 class GateFiles:
     """What is written besides the terminal."""
 

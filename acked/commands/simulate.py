@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.frozen import frozen
 from acked.base.names import repeats
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run
@@ -35,7 +36,7 @@ class _Weight(click.ParamType[tuple[str, int]]):
         return name.strip(), int(number)
 
 
-@dataclass(frozen=True)
+@frozen
 class Draws:
     """Which random traces are made."""
 

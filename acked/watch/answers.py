@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from enum import Enum, unique
 from fnmatch import fnmatchcase
@@ -25,6 +25,7 @@ from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, 
 from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import worst_of
 from acked.base.errors import AckedError, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
 from acked.checker.batch.local import ROOM_FOR_CODE, KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
@@ -47,7 +48,7 @@ _WIDTH = 100_000
 """Columns of the text of an answer, so that a paragraph is a line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Watched:
     """A cluster and what is asked of it."""
 
@@ -100,7 +101,7 @@ class Cause(Enum):
     SETTINGS = "settings"
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicState:
     """A topic's partitions: how many there are, how many are undecided, and at each risk, of which some are known."""
 
@@ -118,7 +119,7 @@ class TopicState:
         return (risk, Cause.STATE) in self.at_risk
 
 
-@dataclass(frozen=True)
+@frozen
 class BrokerState:
     """Whether a broker runs, and if it does whether it may go down."""
 
@@ -127,7 +128,7 @@ class BrokerState:
     verdict: Verdict | None
 
 
-@dataclass(frozen=True)
+@frozen
 class StateAnswer:
     """What `roll` says of a cluster's state; `controllers_to_spare` may fail before their majority is lost.
 
@@ -217,7 +218,7 @@ def _text(answered: Answered) -> str:
 # -- the settings -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingsAnswer:
     """What an audit says of a cluster's settings: of each topic each answer, and what is required and not kept."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from acked.audit.clusters.live import LiveCluster
 from acked.audit.clusters.policy import Cluster
 from acked.audit.commands.live import client_properties
 from acked.base.errors import AckedError
+from acked.base.frozen import frozen
 from acked.base.names import first_of
 from acked.watch.answers import (
     SettingsAnswer,
@@ -42,7 +43,7 @@ Tell = Callable[[str], None]
 """Is told in one line what has changed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept(Generic[T]):
     """An answer, what it is about, and when (seconds since 1970) that was last read; `failed_at` if there was none."""
 
@@ -56,7 +57,7 @@ class Kept(Generic[T]):
         return self.about == about and (self.failed_at is None or time.time() - self.failed_at < _AGAIN)
 
 
-@dataclass(frozen=True)
+@frozen
 class Seen:
     """What is known of a cluster. Not `is_up` if the last reading failed, for which there is a `reason`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from acked.audit.commands.options import ClusterFacts
 from acked.audit.decision.faults import AuditVerdict
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable, write_text
+from acked.base.frozen import frozen
 from acked.base.release import release
 from acked.reports.console import harmless
 from acked.reports.shell.batches import MEMORY_EACH, BatchOptions
@@ -33,7 +34,7 @@ FILES = {"acked-alerts.yml": "alerts.yml", "acked-dashboard.json": "dashboard.js
 """What `--files` writes, and what of this package it is."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Watching:
     """How the command line wants clusters watched."""
 

@@ -6,9 +6,10 @@ The facts as values, feature levels as releases, and both as the entries that fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from acked.base.frozen import frozen
 from acked.base.release import release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, STATED, Scope, SettingEntry
@@ -34,7 +35,7 @@ ASSUMED = "assumed"
 """Where a producer's settings come from that nobody named."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LiveValue:
     """A setting in effect and where the broker has it from: `static`, `dynamic`, `default` …"""
 
@@ -45,7 +46,7 @@ class LiveValue:
     """Whether a topic has it itself, rather than from the broker that was asked."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LiveBroker:
     """A broker; without `values` `failure` says why they are not known.
 
@@ -59,7 +60,7 @@ class LiveBroker:
     newest_level: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LivePartition:
     """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), None if unknown.
 
@@ -77,7 +78,7 @@ class LivePartition:
     removing: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Quorum:
     """The controllers' quorum (KRaft): who votes, and who of them lately fetched from the leader; None if unknown."""
 
@@ -96,7 +97,7 @@ class Quorum:
         return broker not in self.voters or len(left) > len(self.voters) // 2
 
 
-@dataclass(frozen=True)
+@frozen
 class LiveTopic:
     """A topic; without `values` `failure` says why they are not known."""
 
@@ -106,7 +107,7 @@ class LiveTopic:
     failure: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class LiveCluster:
     """A cluster, named by the first of its addresses. `features` are finalized levels, None where they are not known.
 

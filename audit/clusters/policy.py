@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from itertools import chain, repeat
@@ -20,10 +19,11 @@ from acked.audit.decision.faults import BY_DEFAULT, AuditQuestion, AuditVerdict,
 from acked.audit.decision.questions import worst_of
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.names import first_of, near
 
 
-@dataclass(frozen=True)
+@frozen
 class Cluster:
     """A running cluster: its address, and the client's properties, relative to the policy file."""
 
@@ -32,7 +32,7 @@ class Cluster:
     command_config: Path | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Requirement:
     """What must be a no of the topics of some patterns, in clusters, folders or files of some pattern, and its line."""
 
@@ -42,7 +42,7 @@ class Requirement:
     line: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Accepted:
     """A risk that somebody accepts, why, and until which day, and its line in the file; without faults under any."""
 
@@ -60,7 +60,7 @@ class Accepted:
         return f"{self.question.value}{'' if self.faults is None else f' ({self.faults.name})'} of {', '.join(self.topics)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     """All of it; of several requirements the first that is about a topic counts, and loss is required where none is."""
 
@@ -233,7 +233,7 @@ def _told(where: str, read: Callable[[str], T], text: str) -> T:
 # -- an audit by a policy -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class JudgedAnswer:
     """An answer that is required of some topics and is not a no, and what it counts as; without a question none was asked.
 
@@ -248,7 +248,7 @@ class JudgedAnswer:
     line: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class JudgedTopics:
     """What is so of these topics, named with their cluster, folder or file; of none what the policy says for nothing."""
 
@@ -261,7 +261,7 @@ class JudgedTopics:
         return f"{first_of(self.topics, _NAMED)}: {self.judged.text}" if self.topics else self.judged.text
 
 
-@dataclass(frozen=True)
+@frozen
 class Judgement:
     """What a policy makes of audits: its verdict, and a line for each thing that is required or accepted and not a no."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
@@ -15,6 +15,7 @@ from acked.audit.decision.questions import reply_of, task_of, worst_of
 from acked.audit.decision.release import Contexts, contexts
 from acked.audit.decision.settings import configure
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
@@ -28,7 +29,7 @@ _REFUSED_SINCE = "2.2"
 """Since then a broker refuses what a controller sent to it before it was restarted (KIP-380)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Hinge:
     """A required answer that is no as far as was searched, and what it hangs on besides."""
 
@@ -94,7 +95,7 @@ def is_unclean_open(given: Given) -> bool:
 # -- the audits of all groups -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Audited:
     """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
 
@@ -119,7 +120,7 @@ class Audited:
         return worst_of(found if self.upgrade is None else [*found, self.upgrade.worst(self.required)])
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """What is asked of every group; `of_group` says what is required of one where that is not the same of all."""
 

@@ -6,10 +6,11 @@ Which topics there are, drift between brokers, and what is to be remarked on a t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.decision.gather import Given, Recognised, Remark, Severity, facts_in, settle
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
@@ -33,7 +34,7 @@ _Member = tuple[Signature, frozenset[str], bool]
 """What topics of a group have in common: the settings in effect, the brokers that lead, whether controllers may differ."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicGroup:
     """Topics for which the same counts; none where no topic is described.
 

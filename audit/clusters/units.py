@@ -7,12 +7,13 @@ same brokers, topics or clients are those of several environments or application
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from acked.audit.clusters.topics import TopicGroup, groups_of, topics_in
 from acked.audit.decision.gather import Given, Recognised, Remark, Severity, facts_in, stays_the_same
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import PRODUCER_OPTION, REPLICATION_FACTOR, Scope, SettingEntry
@@ -25,7 +26,7 @@ MOST_UNITS = 64
 _CLIENTS = (Scope.PRODUCER, Scope.CONSUMER)
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """What is answered together, and what it is called; nothing where it is all there is.
 

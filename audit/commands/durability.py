@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -24,6 +24,7 @@ from acked.audit.reports.durability import (
 )
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import Task
 from acked.checker.spec.resolve import property_named
 from acked.invariants.property import Property
@@ -40,7 +41,7 @@ MAX_VALUES = 1000
 """Values of one range on the command line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class AxisValues:
     """The values of each axis as the command line writes them; None for what FILE or the default says."""
 
@@ -60,7 +61,7 @@ class AxisValues:
         return table
 
 
-@dataclass(frozen=True)
+@frozen
 class CellSearch:
     """What is asked in every cell, and within which bounds; None for what FILE or the default says."""
 
@@ -74,7 +75,7 @@ class CellSearch:
         return replace(table, **{name: value for name, value in vars(self).items() if value})
 
 
-@dataclass(frozen=True)
+@frozen
 class TableFiles:
     """What is written besides stdout."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
 from acked.audit.decision.faults import BY_DEFAULT, Assumptions, AuditQuestion, AuditVerdict, Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.base.release import Release, release
 from acked.cluster.vocabulary.entry import OPTION, PRODUCER_OPTION, Scope, SettingEntry
@@ -43,7 +44,7 @@ LOSS = "loss"
 _NAMES = (*(question.value for question in AuditQuestion), ALL)
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """Which questions are asked, and which of them decide the exit code."""
 
@@ -183,7 +184,7 @@ Places = Sequence[tuple[str, Path | None]]
 """Forms of an answer, each with the file that it is written to, or stdout."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Shown(Output):
     """How an audit is shown, and whether all of it, or what fits a screen."""
 
@@ -258,7 +259,7 @@ FILES = argument(metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, al
 """What settings are read from."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ClusterFacts:
     """What the command line says about the cluster besides its files."""
 
@@ -330,7 +331,7 @@ class ClusterFacts:
         return ask_apart(address, properties, self.timeout, self.topic, with_moves, say, meanwhile)
 
 
-@dataclass(frozen=True)
+@frozen
 class Assumed:
     """The faults and bounds that the command line chooses."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from acked.audit.decision.advice import VERSION_KEY
@@ -16,6 +16,7 @@ from acked.audit.decision.gather import Given
 from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text, write_text
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
@@ -29,7 +30,7 @@ _NEXT = 2
 """Lines in which a value may stand: that of its name, or the one after it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Patches:
     """The copies, by the file that each is of, and what has to be done by hand, in words."""
 

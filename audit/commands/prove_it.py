@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from acked.audit.decision.audit import Answer as AuditAnswer
@@ -14,6 +14,7 @@ from acked.audit.decision.questions import NEEDS
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.frozen import frozen
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.cluster.commands.playable import playable_counterexample
@@ -46,7 +47,7 @@ _SECONDS = 600
 """After so long brokers that play a story are stopped."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ToProve:
     """A yes that can be played, and what is said of it; `refused` are those before it that cannot be, with the reasons."""
 

@@ -10,7 +10,7 @@ import textwrap
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.clusters.policy import NAMELESS, JudgedTopics, Judgement
 from acked.audit.decision.faults import AuditVerdict
@@ -32,6 +32,7 @@ from acked.audit.reports.view import (
     audits_of,
     verdict_view,
 )
+from acked.base.frozen import frozen
 from acked.reports.console import Console, open_console, put, put_paragraph
 from acked.reports.units import plural
 
@@ -47,7 +48,7 @@ _MOST_ROWS, _MOST_POINTS = 10, 4
 _FULL = "--full tells the rest: the steps of every yes (how many it says), every setting with its source, every remark"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Point:
     """One thing to tell, in the style of its verdict, and the lines below it."""
 

@@ -6,7 +6,7 @@ Changes, their order of preference and their price, and finding those that help.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
@@ -16,6 +16,7 @@ from acked.audit.decision.questions import SizedQuestion, reply_of, task_of, wor
 from acked.audit.decision.release import Deployment, planes_in
 from acked.audit.decision.settings import Configuration, configure
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.release import LATEST, Release, release
 from acked.checker.batch.outcome import Task
 from acked.cluster.vocabulary import keys
@@ -40,7 +41,7 @@ One = tuple[str, str]
 Several = tuple[One, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingsChange:
     """Settings and their new values. `turns` are the other answers that it spoils, `price` is what it costs, in words."""
 
@@ -54,7 +55,7 @@ class SettingsChange:
         return ", ".join(f"{key}={value}" if value else f"no {key}" for key, value in self.settings)
 
 
-@dataclass(frozen=True)
+@frozen
 class Advice:
     """What was found out about a yes, by search.
 
@@ -69,7 +70,7 @@ class Advice:
     undecided: tuple[SettingsChange, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Open:
     """A question under faults, whose answer a change should make, or leave, a no."""
 
@@ -226,7 +227,7 @@ def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]
 # -- which help ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Adviser:
     """Finds what one configuration's answers hang on."""
 

@@ -13,6 +13,7 @@ from acked.audit.decision.questions import QUESTIONS, SizedQuestion, reply_of, t
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
+from acked.base.frozen import frozen
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
@@ -20,7 +21,7 @@ from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """The answer to one question under one kind of faults, in one context.
 
@@ -78,7 +79,7 @@ class Answer:
         return f"{sizes}, unbounded leader epochs{others}{renamed}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Audit:
     """Everything there is to say of a configuration.
 
@@ -117,7 +118,7 @@ class Audit:
         return tuple(finding for finding in self.configuration.findings if finding.is_passed_over)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """What is searched for an audit: in the first context, and in the others that may be meant."""
 
@@ -138,7 +139,7 @@ class _Plan:
         ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Advised:
     """The advice of each answer, and the change that is recommended for all that is required; kept under this name."""
 

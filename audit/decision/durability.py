@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum, unique
 from itertools import product
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
@@ -30,7 +31,7 @@ MAX_CELLS = 20_000
 MAX_STATES = 20_000_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Axes:
     """The values of each axis, in the order of the table."""
 
@@ -54,7 +55,7 @@ _SETTINGS = {item.name: item for item in settings.CONFIGURED + settings.SIZES if
 """The constants of `partition` whose values are axes; `version` and `crashes` stand for several constants each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DurabilityTable:
     """What is asked: a property of `partition` over axes, and the bounds of each cell's search."""
 
@@ -65,7 +66,7 @@ class DurabilityTable:
     max_states: int = MAX_STATES
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where a cell stands. `version` may name its control plane, as in 3.9:zookeeper."""
 
@@ -98,7 +99,7 @@ class State(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True)
+@frozen
 class DurabilityCell:
     """A place, what was searched, and what was found (None: `failure` says why)."""
 
@@ -123,7 +124,7 @@ class DurabilityCell:
         return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Filled:
     """A table with its cells, in the order of the axes."""
 

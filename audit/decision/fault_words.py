@@ -6,10 +6,11 @@ It imports nothing of the protocol, so that the help of a command can be made fr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from acked.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class FaultWords:
     """A fault by its name, as the head of a column, as what there is (`processes that die`), and what it assumes exactly.
 

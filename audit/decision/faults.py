@@ -6,12 +6,13 @@ Faults also as constants of `partition`; how a question is searched is said in `
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 
 from acked.audit.decision import fault_words
 from acked.audit.decision.fault_words import BESIDES, CRASHES, MOVES, WORDS, ZOMBIES
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.model.partition.rules import settings
 
@@ -60,7 +61,7 @@ class CrashKind(Enum):
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class Faults:
     """Kind of crashes and what may go wrong besides."""
 
@@ -153,7 +154,7 @@ class AuditVerdict(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True)
+@frozen
 class Assumptions:
     """What the questions assume: faults, bounds, and whether all brokers are modelled where fewer usually suffice.
 

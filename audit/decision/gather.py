@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from pathlib import PurePath
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.base.release import Release
 from acked.cluster.vocabulary import keys
@@ -30,7 +31,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True)
+@frozen
 class Remark:
     """Something about the settings themselves; `rule` is its name for machines.
 
@@ -48,7 +49,7 @@ class RefusedByKafka(ConfigurationError):
     """Kafka does not start with these settings; the message has its reason."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Given:
     """What was found, one entry a key; what Kafka passes over is left out.
 
@@ -78,7 +79,7 @@ _HIDES = {keys.FLUSH_MESSAGES: keys.TOPIC_FLUSH_MESSAGES}
 _PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, Scope.CONSUMER)
 
 
-@dataclass(frozen=True)
+@frozen
 class Recognised:
     """What files say, before one topic is chosen: all of it, what of it are settings here, what takes their place.
 

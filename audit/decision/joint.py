@@ -22,7 +22,7 @@ from typing import TypeVar
 from acked.audit.decision.faults import MAX_STATES_BESIDES, AuditQuestion, Faults, read_faults
 from acked.audit.decision.questions import QUESTIONS, without_effect
 from acked.base.files import PACKAGE
-from acked.base.frozen import from_plain, to_plain
+from acked.base.frozen import from_plain, frozen, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task
@@ -54,7 +54,7 @@ _LEAST = {settings.consumer.name: settings.NO_CONSUMER, settings.log_size.name: 
 """What the first has there."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Decided:
     """What became of a task: what was searched, as a task of its property alone, and the outcome, or why there is none."""
 

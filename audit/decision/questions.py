@@ -6,11 +6,11 @@ What of a configuration a search takes. The questions by name, and under what th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from acked.audit.decision.faults import BEFORE_KIP_380, Assumptions, AuditQuestion, AuditVerdict, CrashKind, Faults
 from acked.audit.decision.settings import Configuration
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
@@ -24,7 +24,7 @@ FEW_BROKERS = 3
 """Brokers that a question about the order of records is asked with, unless it is to be thorough: it takes the most states."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SizedQuestion:
     """One of the five: the property whose violation is a yes, and the sizes it takes to see one.
 

@@ -6,10 +6,10 @@ Evidence for both, contradictions, and the contexts (a release on a control plan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from acked.audit.decision.gather import Given
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.release import LATEST, Release, release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, OLDEST, STATED, SettingEntry
@@ -21,7 +21,7 @@ OLDEST_IN_USE = "2.8.1"
 _PLANES = {KRAFT: "KRaft", ZOOKEEPER: "ZooKeeper"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Deployment:
     """A release on a control plane."""
 
@@ -34,7 +34,7 @@ class Deployment:
         return f"Kafka {self.release.name} with {_PLANES[self.plane]}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Contexts:
     """The contexts that a configuration may be in, the one that is told about first, and in words how that is known.
 
@@ -86,7 +86,7 @@ def plane_given(given: Given, wanted: str | None) -> tuple[str | None, str]:
 # -- the release --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Said:
     """What names a release: exactly, or (a protocol, a level of features) so that no older one is meant."""
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from acked.audit.decision.gather import TEMPLATE, RefusedByKafka, Remark, Severity, facts_in
+from acked.base.frozen import frozen
 from acked.base.release import Release
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import (
@@ -51,7 +51,7 @@ _VOTER, _SERVER = re.compile(rf"(?P<id>[+-]?[0-9]+)@{_ADDRESS}"), re.compile(_AD
 _MOST_PORT = 65535
 
 
-@dataclass(frozen=True)
+@frozen
 class Quorum:
     """The voters that one place names, in their order, an id as often as it stands there."""
 

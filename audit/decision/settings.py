@@ -6,12 +6,13 @@ Defaults, Kafka's own refusals, and findings about settings that undo others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.decision.gather import Given, RefusedByKafka, Remark, Severity
 from acked.audit.decision.release import plane_given, plane_words, planes_in, spoken_release
 from acked.audit.decision.remarks import coordinator_remarks, quorum_remarks
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.release import Release, release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
@@ -28,7 +29,7 @@ MAX_REPLICAS = 5
 """`partition` has no more brokers than this."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingValue:
     """A setting in effect, and where it comes from: an entry, or a source in words."""
 
@@ -48,7 +49,7 @@ class SettingValue:
         return self.value == "true"
 
 
-@dataclass(frozen=True)
+@frozen
 class Configuration:
     """What is in effect under a release and a control plane."""
 

@@ -8,13 +8,13 @@ clients of the brokers' release and with clients before 4.0, unless brokers or f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 
 from acked.audit.decision.faults import AuditVerdict
 from acked.audit.decision.joint import Decided
 from acked.audit.decision.questions import reply_of
 from acked.audit.decision.settings import Configuration
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary import keys
@@ -31,7 +31,7 @@ class TransactionQuestion(Enum):
     MIXED = "mixed"
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """A question in words, what is said to each answer, and the promises whose violation is a yes."""
 
@@ -75,7 +75,7 @@ class Clients(Enum):
     OLD = "with clients before 4.0"
 
 
-@dataclass(frozen=True)
+@frozen
 class TransactionAnswer:
     """The answer to one question about transactions with some clients; `failure` says why there is none."""
 

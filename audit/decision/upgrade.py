@@ -8,7 +8,6 @@ and stay: each row of the gallery under the rules of both releases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from functools import partial
 from itertools import combinations
@@ -20,6 +19,7 @@ from acked.audit.decision.release import Deployment, plane_words, planes_in
 from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.release import Release
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.checker.spec.question_text import QuestionText
@@ -107,7 +107,7 @@ def stage_words(stage: Stage, plane: str, target: str) -> str:
     }[stage]
 
 
-@dataclass(frozen=True)
+@frozen
 class UpgradeAnswer:
     """The answers to a question under faults, by stage.
 
@@ -149,7 +149,7 @@ class Part(Enum):
     SHARE_GROUPS = "share groups"
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownBug:
     """A row of the gallery that can happen before an upgrade or after it; `spec` shows it, and is named for `acked check`."""
 
@@ -160,7 +160,7 @@ class KnownBug:
     after: AuditVerdict
 
 
-@dataclass(frozen=True)
+@frozen
 class Upgrade:
     """An upgrade with its answers; `rules` are those that differ, by stage at which they are the new release's.
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
@@ -30,7 +31,7 @@ _OF_PRODUCERS = frozenset(name for name, key in KEYS.items() if Scope.PRODUCER i
 _CONNECTED = ("key.converter", *(f"{store}.{what}" for store in _STORES for what in ("topic", "replication.factor")))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Client:
     """What a file is of: its name, what its producers have by default, and the application."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from pathlib import PurePath
 
@@ -16,13 +16,14 @@ from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.audit.formats.parts.tree import Field
 from acked.audit.formats.spring import spring_variable
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, likely_setting, likely_setting_elsewhere, setting_within
 from acked.cluster.vocabulary.note import Read
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """A variable of an environment; a value of None comes from outside."""
 
@@ -61,7 +62,7 @@ def family_of(image: str) -> Family | None:
     return Family.BITNAMI if _BITNAMI.search(name) else Family.PLAIN if _PLAIN.search(name) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Container:
     """A container by its name, with the line on which it begins, its image, if it names one, and its environment."""
 

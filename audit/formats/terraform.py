@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from acked.audit.formats.foreign import HCL, likely
@@ -18,6 +18,7 @@ from acked.audit.formats.parts.places import Whose, check_fields, find_suspects_
 from acked.audit.formats.parts.reader import Reader
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Nodes, Read
@@ -32,7 +33,7 @@ _FACTOR = ("replication_factor", "replication")
 _NAME = ("name", "topic_name")
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """`resource "kafka_topic" "orders" { … }`; `filled_in` are the variables whose defaults stand in its lines."""
 

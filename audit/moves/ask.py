@@ -16,6 +16,7 @@ from acked.audit.decision.release import Contexts, Deployment, contexts
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.moves.shapes import MoveGroup, Moves, MoveShape
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.cluster.vocabulary import keys
 from acked.model.partition.rules import settings
@@ -47,7 +48,7 @@ STAGE_WORDS: Mapping[MoveStage, str] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class MoveAnswer:
     """Whether an acknowledged record can be lost at a stage, under faults, in the context where that is worst.
 
@@ -70,7 +71,7 @@ class MoveAnswer:
         return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
 
 
-@dataclass(frozen=True)
+@frozen
 class AskedMove:
     """A group with its answers; there is none of a stage that the release does not have."""
 
@@ -88,7 +89,7 @@ class AskedMove:
         return worst_of(found) if found else AuditVerdict.UNDECIDED
 
 
-@dataclass(frozen=True)
+@frozen
 class PlanAudit:
     """What was asked of a plan."""
 
@@ -104,7 +105,7 @@ class PlanAudit:
         return worst_of(one.worst for one in self.asked if one.group.topics.decides)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Case:
     """A group in one context under faults."""
 

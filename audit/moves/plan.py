@@ -9,11 +9,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Assigned, Note
 
@@ -29,7 +29,7 @@ _GENERATED = re.compile(
 ANY_DIRECTORY = "any"
 
 
-@dataclass(frozen=True)
+@frozen
 class ReassignmentPlan:
     """A plan and, where the file has it too (`--generate`), the assignment that it starts from."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.topics import TopicGroup, groups_of
@@ -11,13 +11,14 @@ from acked.audit.decision.gather import Given, Recognised, facts_in
 from acked.audit.decision.settings import MAX_REPLICAS
 from acked.audit.moves.plan import ReassignmentPlan
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.note import Assigned, Note
 
 SOURCES = "what kafka-topics --describe prints, or the current assignment that kafka-reassign-partitions --generate prints"
 
 
-@dataclass(frozen=True, order=True)
+@frozen(order=True)
 class MoveShape:
     """What counts of a move: how many replicas there are, how many there shall be, and how many of those are new."""
 
@@ -47,7 +48,7 @@ class MoveShape:
         return cls(len(now.replicas), len(then.replicas), len(set(then.replicas) - set(now.replicas)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Move:
     """A partition that is to be moved; `note` is what says where it is now."""
 
@@ -61,7 +62,7 @@ class Move:
         return MoveShape.from_assignments(self.now, self.then)
 
 
-@dataclass(frozen=True)
+@frozen
 class MoveGroup:
     """Partitions of one group of topics that are moved alike; `refusal` says why nothing can be asked."""
 
@@ -84,7 +85,7 @@ class MoveGroup:
         return [replace(self, topics=topics) for topics in assume_producers([self.topics])]
 
 
-@dataclass(frozen=True)
+@frozen
 class Moves:
     """What a plan changes, in groups, and the partitions whose replicas it leaves as they are."""
 

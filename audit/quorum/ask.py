@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
@@ -18,6 +17,7 @@ from acked.audit.decision.questions import worst_of
 from acked.audit.quorum.plan import QuorumPlan, QuorumStep, StepKind, changes_in
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.frozen import frozen
 from acked.base.release import LATEST, release
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict
@@ -56,7 +56,7 @@ class QuorumFailure(Enum):
         }[self]
 
 
-@dataclass(frozen=True)
+@frozen
 class QuorumAnswer:
     """Whether something is lost from a step on; `broken` is the property, `story` the run, from the step on, in words."""
 
@@ -67,7 +67,7 @@ class QuorumAnswer:
     story: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class AskedStep:
     """A step (None: before the first) with what each failure costs from there on."""
 
@@ -75,7 +75,7 @@ class AskedStep:
     answers: tuple[QuorumAnswer, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class QuorumAudit:
     """What was asked of a plan under the rules of a release."""
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from itertools import accumulate
 from pathlib import Path
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.model.kraft import settings
 
 _WHAT = "plan of a quorum"
@@ -44,7 +45,7 @@ class StepKind(Enum):
     UPGRADE = "upgrade"
 
 
-@dataclass(frozen=True)
+@frozen
 class QuorumStep:
     """One step; `line` is where it stands. An upgrade has no controller of its own."""
 
@@ -58,7 +59,7 @@ class QuorumStep:
         return self.kind.value if self.controller is None else f"{self.kind.value} {self.controller}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Standing:
     """Who votes, who is stopped, and whose disk is another one than that by which the voters know it, by their ids.
 
@@ -96,7 +97,7 @@ class Standing:
         return len(running) - (len(self.voters) // 2 + 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class QuorumPlan:
     """The voters in the beginning, by their ids, and the steps."""
 

@@ -10,11 +10,12 @@ Every cell has acks=all, clean elections, and a producer that retries, is idempo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.processes import Limits
 from acked.base.release import LATEST
 from acked.checker.allconstants.closure import is_proved, missing_for
@@ -93,7 +94,7 @@ _FAULTS: Mapping[FaultClass, Mapping[str, int]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Refuter:
     """A bundled spec by name, and the rule for want of which it loses a record; without one it is asked of every release.
 
@@ -165,7 +166,7 @@ Place = tuple[Release, FaultClass, Kept]
 """Where a cell stands."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Refutation:
     """A search that violated a promise: the spec's name, what was changed in it, what it violated, and in how many steps."""
 
@@ -183,7 +184,7 @@ class Refutation:
         return f"acked check {self.spec} --kafka-version {version} --control-plane {plane}{changed}"
 
 
-@dataclass(frozen=True)
+@frozen
 class ReleaseCell:
     """One answer.
 
@@ -209,7 +210,7 @@ def switches_of(release: Release, *faults: FaultClass) -> dict[str, int]:
     return {name: value for name, value in bound.items() if name not in partition.sizes}
 
 
-@dataclass(frozen=True)
+@frozen
 class ReleaseWork:
     """What the table may take, and where answers are kept.
 

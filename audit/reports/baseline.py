@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from acked.audit.reports.view import (
 )
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.names import first_of
 from acked.reports.units import plural
 
@@ -36,7 +37,7 @@ _NAMED = 3
 _ORDER = (AuditVerdict.NO, AuditVerdict.UNDECIDED, AuditVerdict.YES)
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """A topic (empty where none is described), a question, and the name of the faults."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -15,6 +15,7 @@ from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_o
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
 from acked.audit.reports.view import AuditView, TopicsView, View, audits_of, verdict_view
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.base.names import first_of
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
@@ -26,7 +27,7 @@ from acked.reports.runs.effort import effort_of
 from acked.reports.table import Table, table_markdown
 
 
-@dataclass(frozen=True)
+@frozen
 class StoryPage:
     """A page of one counterexample, and the answer that it shows: its group from 1, question and faults, or clients."""
 

@@ -9,7 +9,6 @@ no tool takes it for a pass.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,6 +32,7 @@ from acked.audit.reports.view import (
     audits_of,
     verdict_view,
 )
+from acked.base.frozen import frozen
 from acked.base.names import first_of
 from acked.reports.gate.sarif import SCHEMA
 
@@ -64,7 +64,7 @@ _Place = tuple[str, int]
 """File, empty for none, and line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Point:
     """Something to tell at a line: `brief` is for a message that begins with another point, too, and `details` for its own.
 

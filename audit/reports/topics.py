@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
@@ -24,6 +24,7 @@ from acked.audit.reports.terminal import (
 )
 from acked.audit.reports.transactional import tell_transactions_once
 from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView, verdict_view
+from acked.base.frozen import frozen
 from acked.base.names import first_of
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
@@ -158,7 +159,7 @@ def table_legend(view: TopicsView) -> list[str]:
 # -- what stands above ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Heads:
     """What stands above the groups' table, and above the sections of groups that differ in that."""
 

@@ -6,13 +6,14 @@ The document is the view itself: its keys are the fields, in their order (`docum
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
 from acked.audit.decision.faults import AuditQuestion, AuditVerdict
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.joint import is_by_proof
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import Outcome
 from acked.reports.runs.sentences import TraceSentences
 
@@ -51,7 +52,7 @@ def document_of(view: object) -> Any:
 # -- settings -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class InsteadView:
     """A value in whose place another is asked about; a file and a line are None where it stands in none."""
 
@@ -60,7 +61,7 @@ class InsteadView:
     line: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingView:
     """A setting in effect, and in words where it comes from."""
 
@@ -72,7 +73,7 @@ class SettingView:
     instead_of: tuple[InsteadView, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class FindingView:
     """A remark on the settings themselves; `rule` is its name for machines."""
 
@@ -83,7 +84,7 @@ class FindingView:
     line: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PassedOverView:
     """A name that may decide an answer, and is passed over by wish (--lenient)."""
 
@@ -95,7 +96,7 @@ class PassedOverView:
 # -- what is asked, and answered ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class FaultsView:
     """What may go wrong, by its name and in words."""
 
@@ -103,14 +104,14 @@ class FaultsView:
     words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnView(FaultsView):
     """What may go wrong as the column of a table."""
 
     heading: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ContextView:
     """A release on a control plane."""
 
@@ -118,14 +119,14 @@ class ContextView:
     control_plane: str
 
 
-@dataclass(frozen=True)
+@frozen
 class OtherView(ContextView):
     """Another one that may be meant; `refused` is why Kafka would not start there."""
 
     refused: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ReleaseView:
     """How the release is known."""
 
@@ -134,7 +135,7 @@ class ReleaseView:
     in_words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ElsewhereView:
     """What is answered in other releases that may be meant, and a story where there is none here."""
 
@@ -144,7 +145,7 @@ class ElsewhereView:
     story: TraceSentences | None
 
 
-@dataclass(frozen=True)
+@frozen
 class CauseView:
     """A setting that a yes hangs on: what it is `now`, and the value with which the answer is a no."""
 
@@ -157,7 +158,7 @@ class CauseView:
     in_words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ValueView:
     """A setting and its new value; None takes it out."""
 
@@ -165,7 +166,7 @@ class ValueView:
     value: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class TurnView:
     """What a change makes of another answer."""
 
@@ -173,7 +174,7 @@ class TurnView:
     answer: AuditVerdict
 
 
-@dataclass(frozen=True)
+@frozen
 class RemedyView:
     """The smallest change that makes a yes a no, the other answers that it spoils, and what it costs."""
 
@@ -183,7 +184,7 @@ class RemedyView:
     in_words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RecommendedView:
     """One change after which every required answer is a no, and what it costs."""
 
@@ -206,7 +207,7 @@ class DecidedBy(Enum):
         return cls.PROOF if is_by_proof(outcome) else cls.SHIPPED if outcome.is_shipped else cls.SEARCH
 
 
-@dataclass(frozen=True)
+@frozen
 class AnswerView:
     """The answer to a question under faults: `answer` in the first context, `worst` what is so in all that may be meant,
     undecided where they differ.
@@ -245,7 +246,7 @@ class AnswerView:
         return None if self.same_as is not None else self.story
 
 
-@dataclass(frozen=True)
+@frozen
 class TransactionView:
     """The answer to a question about transactions with some clients; `same_as` is the group of topics that told it before."""
 
@@ -270,7 +271,7 @@ class TransactionView:
 # -- beside an earlier audit --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class DifferenceView:
     """A required answer that is another than before; `before` is None where it was not asked, `topic` empty for none."""
 
@@ -283,7 +284,7 @@ class DifferenceView:
     in_words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class BaselineView:
     """What changed since the audit in a file, and the verdict of what got worse; `notes` are on what is not known now."""
 
@@ -293,7 +294,7 @@ class BaselineView:
     notes: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
 
 
-@dataclass(frozen=True)
+@frozen
 class AcceptedView:
     """A risk that somebody accepts, why, until which day, and where the policy says so."""
 
@@ -302,7 +303,7 @@ class AcceptedView:
     line: int
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyLineView:
     """What a policy requires or accepts of some topics, and what is so.
 
@@ -324,7 +325,7 @@ class PolicyLineView:
         return self.line is not None
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyView:
     """What the policy in a file makes of an audit: its verdict, which the exit code says, and why."""
 
@@ -343,7 +344,7 @@ def _upgrade_document(upgrade: Upgrade) -> Any:
     return upgrade_document(upgrade)
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditView:
     """The audit of one configuration; `verdict` is yes, no or undecided of what is `required`.
 
@@ -385,7 +386,7 @@ class AuditView:
         return next((item for item in self.settings if item.line), None)
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupView:
     """A group of topics; without an audit `refusal` says why it was not asked about. `unit` is the cluster, folder or file
     that it is of, where there are several. Of what is `unread` the settings of its brokers are not known.
@@ -406,7 +407,7 @@ class GroupView:
     unread: bool = field(default=False, metadata=_ONLY_IF_ANY)
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicsView:
     """The audits of several groups of topics, the worst first."""
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import SpecUnreadable, SystemFailure
 from acked.base.files import read_bytes, read_text, write_text
-from acked.base.frozen import from_plain, to_plain
+from acked.base.frozen import from_plain, frozen, to_plain
 from acked.base.version import __version__
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
@@ -36,7 +35,7 @@ MANIFEST = "manifest.json"
 _WHAT = "certificate's manifest"
 
 
-@dataclass(frozen=True)
+@frozen
 class Certified:
     """One obligation: the lemmas and the way in which it was proved, its file with the SHA-256 of that, and z3's answer."""
 
@@ -55,7 +54,7 @@ class Certified:
         return Core(self.lemmas, self.way)
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """What a manifest says. `spec` is the name of the spec that was proved, `acked` and `solver` are versions.
 

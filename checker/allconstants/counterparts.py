@@ -6,9 +6,9 @@ The comparison of one step of a variant with the rule of `kip320` that took its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from acked.base.frozen import frozen
 from acked.checker.question.marks import false_guards
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.invariants.proofs import COUNTERPARTS, FENCED, argument_of
@@ -18,7 +18,7 @@ from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.tracings import ActionInstance
 
 
-@dataclass(frozen=True)
+@frozen
 class Objection:
     """The rule of kip320, and the labels of its clauses that forbid a step; none if it takes a step with another outcome."""
 
@@ -26,7 +26,7 @@ class Objection:
     clauses: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class BrokenRule:
     """An action of a variant, the clauses that it breaks, and what kip320 has against the steps that break them.
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
+from acked.base.frozen import frozen
 from acked.checker.allconstants.ways import WAYS, Way
 from acked.invariants.proofs import Argument
 from acked.invariants.property import Property
@@ -40,7 +40,7 @@ AFTERWARDS = "'"
 """Ends the name of a clause that is meant to hold after the step."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GeneralObligation:
     """Where the subject's assumptions and guard hold, so does the conclusion. `may_use`: whether clauses may be assumed.
 

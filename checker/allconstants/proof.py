@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from acked.base.errors import ExitCode
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
@@ -65,7 +66,7 @@ class SolverVerdict(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@frozen
 class ObligationResult:
     """What became of an obligation: the verdict, the lemmas that were assumed, the solver's time, and why it is open."""
 
@@ -89,7 +90,7 @@ class ObligationResult:
         return frozenset(name.removesuffix(AFTERWARDS) for name in self.lemmas)
 
 
-@dataclass(frozen=True)
+@frozen
 class AllConstantsProof:
     """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included.
 
@@ -208,7 +209,7 @@ class Keeper(Interface):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class AllConstantsOptions:
     """`cores` are lemma sets to begin with, those shipped if not given.
 

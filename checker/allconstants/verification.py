@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ExitCode
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.certificate import (
@@ -30,7 +30,7 @@ SECOND_SOLVER = Service("acked.checker.allconstants.second_solver:SecondSolver",
 """Processes in which cvc5 decides texts."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Verification:
     """`faults` say why the folder is no certificate; then no solver was asked. Else what cvc5 answered for each obligation.
 

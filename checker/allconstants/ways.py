@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.frozen import frozen
 from acked.model.firstorder.query import Hints
 from acked.model.firstorder.records import Detail
 
 
-@dataclass(frozen=True)
+@frozen
 class Way:
     """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
@@ -12,6 +12,7 @@ from typing import Protocol, Self
 from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import open_cache
 from acked.base.errors import AckedError
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, Progress
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
@@ -32,7 +33,7 @@ SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 """Processes that search."""
 
 
-@dataclass(frozen=True)
+@frozen
 class InvalidTask:
     """A task that has no answer, because of what it asks: `reason` is the error's sentence.
 
@@ -43,7 +44,7 @@ class InvalidTask:
     is_overflow: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Answered:
     """What became of a task: an outcome, or `failure` says why there is none. `task` is its number.
 
@@ -57,7 +58,7 @@ class Answered:
     is_overflow: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Under:
     """How a task gets on that is still being answered."""
 
@@ -73,7 +74,7 @@ class Runner(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchLimits:
     """Processes of this machine: how many at a time, and bytes of states for each search."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
-from acked.base.frozen import to_plain
+from acked.base.frozen import frozen, to_plain
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words
@@ -35,7 +35,7 @@ class Probing(Enum):
     COVERAGE = "coverage"
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """A question to be searched in another process: its text, and how to search it.
 
@@ -110,7 +110,7 @@ class Task:
         return document
 
 
-@dataclass(frozen=True)
+@frozen
 class FoundViolation:
     """A violated property and its canonical shortest run: packed states, and numbers of the instance's actions.
 
@@ -134,7 +134,7 @@ class FoundViolation:
         return Run(self.states, tuple(question.instance.actions[step] for step in self.steps), self.loop)
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """What `Result` says, as plain data; `fingerprint` is the question's, `seconds` what the search took when it was made."""
 

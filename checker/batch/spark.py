@@ -12,9 +12,9 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from acked.base.bounds import default_memory
+from acked.base.frozen import frozen
 from acked.base.processes import Done, Lost, Note, Reply
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import Task
@@ -23,7 +23,7 @@ from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.shipping import remote
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkBatch:
     """Answers tasks on Spark's executors, as many at a time as there are slots.
 

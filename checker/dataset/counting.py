@@ -7,10 +7,10 @@ Whatever is not certain to mean the same here raises `NeedsSpark`, and is Spark'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.checker.dataset.sql import VIEWS, place_of
 
@@ -42,7 +42,7 @@ class NeedsSpark(Exception):
     """The query is not of the form that is answered here."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Item:
     """A column of the answer: a value of every row that is grouped by, or an aggregate over a group."""
 
@@ -158,7 +158,7 @@ def _item_named(node: exp.Expression, items: list[_Item]) -> _Item:
 # -- the values ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Rows:
     """The rows of a view: the columns that a query names, and how many rows there are."""
 

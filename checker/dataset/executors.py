@@ -12,7 +12,6 @@ import socket
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.base.optional import optional_packages
 from acked.checker.dataset.level_arrays import chosen_levels, codec_of, states_in
@@ -44,7 +44,7 @@ BATCH_STATES = 1 << 13
 LOOK_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """Blocks of the file of a level: each one of `turns` in a row that has the number `turn`."""
 
@@ -54,7 +54,7 @@ class Piece:
     turns: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Reading:
     """What executors need to make rows of level files; `where` is a predicate of ours."""
 
@@ -68,7 +68,7 @@ class Reading:
         return self.asked.question().without_graph_properties()
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """What of a run is written: levels (None: all), transitions, and the states for which a predicate, ours or SQL, holds."""
 

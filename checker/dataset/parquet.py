@@ -20,7 +20,6 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.checker.dataset.level_arrays import chosen_levels, codec_of, levels_of, states_in
 from acked.checker.loops import slots
@@ -59,7 +59,7 @@ _TABLE_LIMIT = 1 << 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """What a dataset holds."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.checker.store.run_directory import ABOUT, FORMAT, read_commits, read_document
 
 
-@dataclass(frozen=True)
+@frozen
 class Level:
     """A level: its states, and how many steps were fired from it; None if it was not expanded."""
 
@@ -20,7 +20,7 @@ class Level:
     generated: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Profile:
     """Levels in order, and actions as (name, enabled, new)."""
 

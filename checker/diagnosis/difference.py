@@ -5,10 +5,9 @@ A step is a pair of states, whatever the action is called, and a step that chang
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices
 from acked.base.observer import Observer
 from acked.checker.diagnosis.rows import rows_of_level
@@ -32,7 +31,7 @@ from acked.model.language.protocol import Instance
 _SMALL = 1 << 16
 
 
-@dataclass(frozen=True)
+@frozen
 class Side:
     """One set of rules: its answer, and the shortest run of it whose last step the other rules do not have.
 
@@ -49,7 +48,7 @@ class Side:
     """Whether there is none at all, or it is a shortest one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """Two sets of rules, compared.
 

@@ -7,11 +7,11 @@ brokers involved, then fewest changes of who acts, then fewest faults, then the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ExitCode
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.checker.diagnosis.rows import ListRows, rows_of_level
 from acked.checker.loops import backward
@@ -33,7 +33,7 @@ class TooMany(AckedError):
     exit_code = ExitCode.TOO_LARGE
 
 
-@dataclass(frozen=True)
+@frozen
 class Effort:
     """What it takes to explain a step: the brokers it involves, as bits; who acts; and whether it is a fault."""
 
@@ -42,7 +42,7 @@ class Effort:
     is_fault: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost:
     """What it takes to explain a run, in the order in which it counts."""
 
@@ -51,7 +51,7 @@ class Cost:
     faults: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Easiest:
     """A violation with its easiest run, the costs of that and of the canonical run, and how many shortest runs there are."""
 
@@ -100,7 +100,7 @@ def easiest_of(
     return Easiest(Violation(violation.property, run), cost, cost_of(violation.run, effort), count)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Graph:
     """All shortest runs: by level, from the first, what leads from each state to the next level."""
 
@@ -175,7 +175,7 @@ class _Backwards:
         return rows
 
 
-@dataclass(frozen=True, order=True)
+@frozen(order=True)
 class _Way:
     """How a state was reached at the least effort, of the ways that involve the same brokers and end with the same actor."""
 

@@ -6,9 +6,9 @@ Leaving one step out, forbidding one action altogether, and changing one event.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, Words
 from acked.checker.search.local import search
@@ -22,7 +22,7 @@ MAX_STATES = 5_000_000
 """States that the search without an action may see before it gives up."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LeftOut:
     """What becomes of a run without its step `index`, counted from 1.
 
@@ -35,7 +35,7 @@ class LeftOut:
     clause: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Forbidden:
     """Whether the promise holds where an action never happens; `trace_length` is that of the shortest violation then."""
 
@@ -45,7 +45,7 @@ class Forbidden:
     states: int
 
 
-@dataclass(frozen=True)
+@frozen
 class NearestRun:
     """The nearest run that keeps the promise, and by what it differs: the first step, counted from 1, that is another."""
 
@@ -54,7 +54,7 @@ class NearestRun:
     index: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Necessity:
     """Everything that was found about one violation; `kept` is None if no single change of an event keeps the promise."""
 

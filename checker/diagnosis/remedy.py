@@ -6,7 +6,7 @@ The rules that could be changed, how each blocks the run, and whether the promis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, unique
 from functools import partial
 from itertools import pairwise
@@ -14,6 +14,7 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer
@@ -41,7 +42,7 @@ class RemedyKind(Enum):
     RELEASE = "release"
 
 
-@dataclass(frozen=True)
+@frozen
 class Remedy:
     """A change of rules under which a violating run cannot happen, or ends well.
 
@@ -60,7 +61,7 @@ class Remedy:
     is_symmetric: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class _Candidate:
     sort: RemedyKind
     name: str

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
@@ -24,7 +24,7 @@ MAX_STATES = 1_000_000
 _MEMORY = 1 << 30
 
 
-@dataclass(frozen=True)
+@frozen
 class Depth:
     """Steps from the initial state: `least` is proved, and `is_exact` tells that no fewer and no more are needed."""
 

@@ -7,11 +7,11 @@ it is refused, the state space left to the search.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ConfigurationError, ExitCode
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
@@ -30,7 +30,7 @@ class TooLarge(AckedError):
     exit_code = ExitCode.TOO_LARGE
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphBounds:
     """At most so many states; only the first levels, the beginning counted as 1, if `levels` is given."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.checker.predicate.parse import MAX_PARTS, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Words
@@ -18,7 +19,7 @@ MAX_STATES = 2_000_000
 """States looked at before giving up, so that the explorer answers in time."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Nearest:
     """A shortest run from the asked state to one of the kind that was looked for; None if none was found.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.bounds import default_workers
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.checker.explore.distinct import DistinctCount
 from acked.checker.loops import walks
@@ -34,7 +34,7 @@ _WORD = (1 << 64) - 1
 _SMALL = 1 << 16
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """What to simulate: runs of at most `depth` steps each; an action's weight is 1 unless `weights` says otherwise."""
 
@@ -44,7 +44,7 @@ class Plan:
     weights: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Simulation:
     """What random traces found.
 
@@ -79,7 +79,7 @@ class Simulation:
         return f"<Simulation: {found} in {self.runs:,} traces of {self.steps:,} steps; of {self.question!r}>"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Batch:
     steps: int
     stuck: int

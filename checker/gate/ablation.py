@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, answer_all
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
@@ -14,7 +15,7 @@ from acked.checker.question.result import StopReason
 from acked.checker.spec.spec import Spec
 
 
-@dataclass(frozen=True)
+@frozen
 class Ablated:
     """What is broken without a clause; `failure` says why that is not known. `task` is the question without the clause.
 
@@ -46,7 +47,7 @@ class Ablated:
         return self.outcome is not None and self.outcome.stopped is StopReason.COMPLETE and not self.broken
 
 
-@dataclass(frozen=True)
+@frozen
 class Ablation:
     """A spec's protocol without each of its clauses; `whole` is the answer with all of them."""
 

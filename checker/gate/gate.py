@@ -8,11 +8,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from acked.base.errors import AckedError, ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
@@ -29,7 +29,7 @@ _EXPECTS_NOTHING = Departure(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """What the gate was pointed at: a spec, or why it cannot be read as one, and at which line, if that is known."""
 
@@ -49,7 +49,7 @@ class Candidate:
         return self.spec is not None and self.spec.slow
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """Which of the specs under the paths are run.
 
@@ -70,7 +70,7 @@ class Selection:
         return is_large or (spec.slow and not self.slow)
 
 
-@dataclass(frozen=True)
+@frozen
 class Chosen:
     """What a selection leaves; `left_out` are the slow and large ones, `refusal` says what was asked for and is not there."""
 
@@ -79,7 +79,7 @@ class Chosen:
     refusal: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class GateEntry:
     """One spec's part in the gate: it is green only if there is no departure."""
 
@@ -94,7 +94,7 @@ class GateEntry:
         return not self.departures
 
 
-@dataclass(frozen=True)
+@frozen
 class GateReport:
     """What the gate found; `entries` in the order of the files, `refusal` says what was asked for and not there."""
 
@@ -120,7 +120,7 @@ class GateReport:
         return any(entry.candidate.spec is None for entry in self.entries)
 
 
-@dataclass(frozen=True)
+@frozen
 class GateObserver:
     """Told what happens while the gate runs: what will be run, each finished entry, and how long searches get on."""
 

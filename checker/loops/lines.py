@@ -7,10 +7,10 @@ each slot. The fewer bits a state has beyond what the place of its slot tells, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import log
 
+from acked.base.frozen import frozen
 from acked.checker.loops.quotient import LOW_BITS
 
 HASH_HALF = 32
@@ -28,7 +28,7 @@ LEVEL_BITS, MOST_LEVEL_BITS = 8, 24
 """Fewest and most bits of a level."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LineKind:
     """What the code of a table is compiled for: slots of a line, fields in each of its other words, bits of a field."""
 
@@ -45,7 +45,7 @@ class LineKind:
 KINDS = (LineKind(6, 3, 21), LineKind(5, 2, 32), LineKind(4, 1, 64))
 
 
-@dataclass(frozen=True)
+@frozen
 class Lines:
     """The layout of one part of a table: its kind, how many lines it has, and the bits of levels and of displacements."""
 

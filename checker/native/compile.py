@@ -12,7 +12,7 @@ import ctypes
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum, unique
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.base.cache import SealedStore, open_cache
+from acked.base.frozen import frozen
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import formulas, growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
@@ -58,7 +59,7 @@ UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ObjectCode:
     """Relocatable object files of one kernel, for processors like `processor`."""
 
@@ -397,7 +398,7 @@ def _functions_key(functions: Sequence[Callable[..., object]], constants: Mappin
     return hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class PortableCode:
     """A kernel as LLVM IR, for processors unlike this one: texts with the optimisation of their compilation."""
 

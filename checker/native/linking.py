@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from acked.base.frozen import frozen
+
 _ELF_X86_64 = b"\x7fELF\x02\x01"
 _MACHINE = 62
 _PROGBITS, _SYMTAB, _RELA, _NOBITS = 1, 2, 4, 8
@@ -45,7 +47,7 @@ class _Beyond(Exception):
     """A file asks for something that is not done here."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Section:
     kind: int
     flags: int
@@ -56,7 +58,7 @@ class _Section:
     alignment: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _Symbol:
     name: str
     section: int

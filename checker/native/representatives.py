@@ -8,8 +8,8 @@ all fields of a word are treated at once. So the code has no branch, and eight s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.checker.loops.slots import GROUP
 from acked.checker.native.instructions import Code, load_states, loop, store_states
 from acked.checker.symmetry.orbits import renamed_sorts
@@ -19,7 +19,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.values import Id
 
 
-@dataclass(frozen=True)
+@frozen
 class _Move:
     """Exchanges the bits `mask` of word `low` with those `distance` higher (lower if negative) in word `high`."""
 
@@ -29,7 +29,7 @@ class _Move:
     mask: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _Exchange:
     """Exchanges codes `a` and `b` in the fields of `bits` bits whose lowest bits in a word are `mask`."""
 

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.frozen import frozen
 from acked.checker.native.slices import used_bits
 from acked.checker.question.plan import KernelPlan
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """Sizes that a kernel was made for; `checks` is 1 + the highest bit that a check of steps uses.
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
+from acked.base.frozen import frozen
 from acked.checker.native import words
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
@@ -32,13 +33,13 @@ class LowLevelError(Exception):
     """A function is not in the subset; the message names the function, the line and the reason."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Value:
     text: str
     type: str  # U64, P8, P16, P64, Bool
 
 
-@dataclass(frozen=True)
+@frozen
 class _Scope:
     """Whose text is being translated: the function's own, or that of a generator inlined in it.
 

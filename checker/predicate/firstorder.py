@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from acked.base.frozen import frozen
 from acked.checker.predicate.parse import MAX_PARTS, Lowering, PredicateError
 from acked.checker.predicate.syntax import generator_of, range_ends, target_of
 from acked.checker.predicate.text import flattened, parse
@@ -31,7 +31,7 @@ from acked.model.language.values import Enum, Id, Int
 _NO_NUMBERS = "ids have no numbers where there may be any number of them"
 
 
-@dataclass(frozen=True)
+@frozen
 class TermSet:
     """A set of ids of one sort."""
 
@@ -40,7 +40,7 @@ class TermSet:
     sort: type[Id]
 
 
-@dataclass(frozen=True)
+@frozen
 class Over:
     """What a name may range over: ids of a sort, or the numbers within bounds."""
 
@@ -362,7 +362,7 @@ class _FirstOrder(Lowering):
             raise self.refuse(node, str(error)) from None
 
 
-@dataclass(frozen=True)
+@frozen
 class _Successor:
     """One more than an id, as only an index may be."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.checker.predicate.syntax import generator_of, is_literal, is_negation, names_of, parts_of, range_ends, target_of
 from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unreadable
@@ -36,7 +37,7 @@ class PredicateError(ConfigurationError):
     """A predicate that cannot be understood; the message points at the column."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Meaning:
     """What a predicate means in a state: whether it is true, and whether it says nothing there.
 

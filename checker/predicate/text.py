@@ -10,15 +10,15 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id
 
 
-@dataclass(frozen=True)
+@frozen
 class Slip:
     """A place where a text is not what it seems to mean: the column from 0, and what to write instead."""
 

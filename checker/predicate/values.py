@@ -7,9 +7,10 @@ value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -32,7 +33,7 @@ FIRST = "first"
 """How predicates name the record of a log or a queue that is its oldest."""
 
 
-@dataclass(frozen=True)
+@frozen
 class IdSet:
     """A set of ids as a mask where `none` is false; `sort` is the type of its members where that is known."""
 
@@ -52,7 +53,7 @@ class IdSet:
         return pool.and_(pool.not_(self.none), inside)
 
 
-@dataclass(frozen=True)
+@frozen
 class Flag:
     """A truth value where `none` is false."""
 
@@ -60,7 +61,7 @@ class Flag:
     none: Expr
 
 
-@dataclass(frozen=True)
+@frozen
 class Number:
     """A number where `none` is false; `sort` is the type of an id or of a name, only compared with others of its type."""
 
@@ -69,7 +70,7 @@ class Number:
     sort: type[Id] | type[Enum] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Names:
     """Names that are written out, one or a set of them: of which type is known when they are compared."""
 
@@ -90,7 +91,7 @@ class Names:
 Value = Flag | IdSet | Number
 
 
-@dataclass(frozen=True)
+@frozen
 class Member:
     """A struct that may be in a set or a bag of them: its fields, by their paths."""
 

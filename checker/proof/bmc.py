@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.result import Bounded, Method, ProofResult
@@ -27,7 +27,7 @@ from acked.model.formulas.evaluate import Evaluator
 NO_SYMMETRY = "not asked for"
 
 
-@dataclass(frozen=True)
+@frozen
 class Bound:
     """How far to look: actions, whether ids may be renamed where that is checked, and a folder for the queries."""
 

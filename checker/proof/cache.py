@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 
 from acked.base.cache import NotOurs, SealedStore
-from acked.base.frozen import from_plain, to_plain
+from acked.base.frozen import from_plain, frozen, to_plain
 from acked.base.sources import sources_hash
 from acked.checker.allconstants.proof import ObligationResult
 
@@ -21,7 +21,7 @@ _FORMAT = "acked-all-constants/1"
 _SOURCES = ("checker/allconstants", "checker/solver", "model/firstorder", "model/language")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Entry:
     obligations: tuple[ObligationResult, ...]
     vacuous: tuple[str, ...]

@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirm
@@ -51,7 +52,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.tracings import ActionInstance
 
 
-@dataclass(frozen=True)
+@frozen
 class InductionOptions:
     """How to prove: `k` states in a row, which lemmas are needed, every broken claim or one counterexample per instance.
 

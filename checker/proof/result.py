@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.errors import ExitCode
+from acked.base.frozen import frozen
 from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, exit_code_of, shown_by
@@ -50,7 +51,7 @@ class Reachability(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@frozen
 class InductionCounterexample:
     """A run from a state that need not be reachable: everything assumed holds before its last step, `claims` break by it."""
 
@@ -59,7 +60,7 @@ class InductionCounterexample:
     reachability: Reachability = Reachability.UNKNOWN
 
 
-@dataclass(frozen=True)
+@frozen
 class Obligation:
     """One query: that an action instance preserves the claims, or that they hold initially.
 
@@ -86,7 +87,7 @@ class Obligation:
         return tuple(dict.fromkeys(name for item in self.counterexamples for name in item.claims))
 
 
-@dataclass(frozen=True)
+@frozen
 class ActionProof:
     """What was decided of one action, or of the initial state: the sum of its obligations."""
 
@@ -123,7 +124,7 @@ class ActionProof:
         return bool(self.obligations) and all(item.can_fire is False for item in self.obligations)
 
 
-@dataclass(frozen=True)
+@frozen
 class Induction:
     """A proof by induction, or what is left of one.
 
@@ -151,7 +152,7 @@ class Induction:
         return tuple(item for action in self.actions for item in action.obligations)
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounded:
     """Bounded model checking: no run of up to `depth` actions violates anything, unless a violation is given.
 
@@ -165,7 +166,7 @@ class Bounded:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProofResult:
     """The answer of a proof, or of bounded model checking.
 

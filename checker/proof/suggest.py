@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from acked.base.bounds import Bounds
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
@@ -53,7 +53,7 @@ _Column = NDArray[numpy.int64] | NDArray[numpy.bool_] | numpy.int64
 """An expression's values, one for each state of a chunk; a constant is one for all."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Literal:
     """An atom, or that it does not hold."""
 
@@ -66,7 +66,7 @@ class Literal:
         return self.atom.text if self.holds else f"not {self.atom.text}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Conjunct:
     """For all values of its variables one of the literals holds.
 
@@ -125,7 +125,7 @@ class Conjunct:
         return over(self.variables, {})
 
 
-@dataclass(frozen=True)
+@frozen
 class Suggestion:
     """What is proposed. `counterexamples` were looked at; `reachable` states of the small instance with `constants`.
 

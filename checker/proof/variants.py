@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import Counterparts
@@ -56,7 +56,7 @@ class How(Enum):
     NONE = "-"
 
 
-@dataclass(frozen=True)
+@frozen
 class VariantAnswer:
     """The answer for one variant and one property; `actions` of the shortest violating run, if there is one."""
 
@@ -69,7 +69,7 @@ class VariantAnswer:
     actions: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Breach:
     """An action of a variant, and the lemmas of KIP-320's proof that it does not preserve.
 
@@ -82,7 +82,7 @@ class Breach:
     asks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Matrix:
     """The whole table; `seconds` is all the work."""
 
@@ -121,7 +121,7 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
     return Matrix(CONSTANTS, tuple(entries), tuple(breaches), time.perf_counter() - begin)
 
 
-@dataclass(frozen=True)
+@frozen
 class Searched:
     """What explicit search says of promises: how many actions the shortest run has that breaks one, if any does.
 

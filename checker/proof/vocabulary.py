@@ -8,10 +8,10 @@ and their members.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Any, get_type_hints
 
+from acked.base.frozen import frozen
 from acked.model.language.context import Constant, Size
 from acked.model.language.domain import (
     BoolDomain,
@@ -35,7 +35,7 @@ _Getter = Callable[[Any, Binding], Any]
 """Finds a value in a traced state, whose type is the protocol's own, and the values of the variables."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """A universally quantified variable."""
 
@@ -43,7 +43,7 @@ class Variable:
     over: type[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Atom:
     """A condition; `holds` makes it of a state and the variables' values. `is_own` says that the protocol itself names it.
 
@@ -57,7 +57,7 @@ class Atom:
     predicate: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Thing:
     """Something that a state holds, or a variable; `kind` is number, name, id, set, bool or log, `item` its unit or type."""
 

@@ -6,8 +6,8 @@ Probes for every clause, and what searches found of them, merged.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
@@ -15,7 +15,7 @@ from acked.model.language.protocol import Instance
 _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 
 
-@dataclass(frozen=True)
+@frozen
 class ClauseCoverage:
     """What a guard clause of an action did in the reachable states.
 

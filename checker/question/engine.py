@@ -11,12 +11,12 @@ yields answers in the order in which they come, and each of its processes has th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol, TypeVar
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -32,7 +32,7 @@ class Storage(Enum):
     REQUIRED = "cannot search without one"
 
 
-@dataclass(frozen=True)
+@frozen
 class Unsupported:
     """Where something cannot be decided, and what to do instead: both end a sentence."""
 
@@ -40,7 +40,7 @@ class Unsupported:
     instead: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Capabilities:
     """What an engine supports.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.invariants.property import Property
 from acked.model.language.action import Action
@@ -22,7 +22,7 @@ from acked.model.language.protocol import Instance, Protocol
 _TEXT = re.compile(r"\s*(\w+)\s*(?:\(([\w\s,]*)\)\s*)?")
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """Steps of which one is taken infinitely often if one is enabled from some time on (weak) or infinitely often (strong).
 

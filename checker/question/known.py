@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 
 from acked.base.cache import open_cache
+from acked.base.frozen import frozen
 from acked.base.sources import sources_hash
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.question import Question
@@ -25,7 +26,7 @@ _MADE_OF = ("base", "model", "invariants", "checker/predicate", "checker/questio
 """Whatever decides what a question's text means."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Known:
     """Of a question: the hashes of its plan, whatever the processor, and of the question; the states that a search begins
     with; its action instances, by name and arguments; and how much its kernel decides.
@@ -68,7 +69,7 @@ class KnownPlan(KernelPlan):
         return self._traced.plan.step_checks
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(repr=False)
 class TextQuestion(Question):
     """A question that was made of a text: with what is known of it, or the name under which a search keeps that.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from operator import add
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
 
@@ -35,7 +36,7 @@ class StopPolicy(Enum):
 _ALL_SEEN = (StopReason.COMPLETE, StopReason.BUDGET)
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelReport:
     """One expanded level, or one worker's part of it.
 
@@ -74,7 +75,7 @@ class LevelReport:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """The canonical violation of a property: a state of level `depth`, or the edge from one by an action instance."""
 
@@ -89,7 +90,7 @@ class Finding:
         return self.depth + (self.action is not None)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Counts:
     sizes: tuple[int, ...] = ()
     enabled: tuple[int, ...] = ()

@@ -6,8 +6,8 @@ The one place that says so of a run that is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
@@ -15,7 +15,7 @@ from acked.model.language.semantics import Guard
 from acked.model.language.tracings import ActionInstance
 
 
-@dataclass(frozen=True)
+@frozen
 class PropertyMark:
     """Whether a property holds at a step; None for a step property where no step was made."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 
+from acked.base.frozen import frozen
 from acked.checker.symmetry.check import signature
 from acked.checker.symmetry.orbits import renamed_sorts
 from acked.model.formulas.errors import ModelError
@@ -21,7 +21,7 @@ MAX_CHECK_BIT = 63
 """The checks of a step are bits of one word."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StepCheck:
     """A condition under which action instance `action` is in error: bit `bit` of its flags."""
 
@@ -30,7 +30,7 @@ class StepCheck:
     violated: Expr
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelPlan:
     """What the kernel evaluates: the protocol, violated-conditions of state properties, and checks of steps."""
 

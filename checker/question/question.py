@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.fairness import fairness
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.symmetry.check import check_symmetry, signature
@@ -38,7 +39,7 @@ DEADLOCK = Property(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Probe:
     """A condition that a search looks for without stopping at it: whether any reachable state, or any step, meets it.
 
@@ -52,7 +53,7 @@ class Probe:
     is_sought: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """What is asked: `properties` in the spec's order, which breaks ties between equally short violations.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.errors import ExitCode
+from acked.base.frozen import frozen
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
@@ -49,7 +50,7 @@ class StopReason(Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """A run of the protocol: packed states, and between each two the action instance that was fired.
 
@@ -72,7 +73,7 @@ class Run:
         return Run(tuple(states), (*self.actions, *steps))
 
 
-@dataclass(frozen=True)
+@frozen
 class Violation:
     """A property and the canonical trace that violates it: in its last state, by its last step, or, as a lasso, forever.
 
@@ -95,7 +96,7 @@ class Violation:
         return len(self.run.states)
 
 
-@dataclass(frozen=True)
+@frozen
 class Counterexample:
     """A run of a question, under a title, and the property that it violates; see `Violation`.
 
@@ -140,7 +141,7 @@ def shown_by(question: Question, violations: Iterable[Violation]) -> tuple[Viola
     return tuple(found.values())
 
 
-@dataclass(frozen=True)
+@frozen
 class ActionCount:
     """How often an action was fired, and how often into a state not reached in an earlier level."""
 
@@ -148,7 +149,7 @@ class ActionCount:
     new: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """The answer of an exhaustive search; its counts cover exactly the levels 1 to `depth`.
 

@@ -7,10 +7,10 @@ would have the same value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator, leaves_of
@@ -24,7 +24,7 @@ Values = Mapping[int, int]
 """A node's value, by its id."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FalseClause:
     """A labelled clause that does not hold, and the comparisons that decide so, in words."""
 
@@ -32,7 +32,7 @@ class FalseClause:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Refusal:
     """An action instance that is not enabled, and every clause that forbids it."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.checker.question.result import Words
 from acked.checker.replay.decoding import Decoder, is_nothing, items, naturally
 from acked.checker.replay.mapping import Mapping as FieldMapping
@@ -28,7 +28,7 @@ TLA_VARIABLES = frozenset(
 """What the published TLA+ family calls its state."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ForeignTrace:
     """States that another tool wrote, packed, and what it says of the steps between them."""
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.marks import false_guards
 from acked.checker.question.question import Question
@@ -20,7 +20,7 @@ _MAX_LABELS = 4
 """Groups that are named together in a sentence."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FairnessKept:
     """How a lasso keeps the fairness of a group: by the step of number `step` of the run, or because it is not enabled.
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.checker.spec.reader import parse
 from acked.model.language.protocol import Protocol
@@ -36,7 +37,7 @@ class Mismatch(Exception):
     """A value that is not what the schema wants; the message says which."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Mapping:
     """What a mapping file says, all of it empty without one."""
 

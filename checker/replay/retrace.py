@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
 from acked.checker.replay.steps import value_at
@@ -19,7 +20,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.tracings import ActionInstance
 
 
-@dataclass(frozen=True)
+@frozen
 class StepHint:
     """What is known of a step beforehand: the name of its action, and parameters by name; both may be missing."""
 
@@ -27,7 +28,7 @@ class StepHint:
     arguments: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockedStep:
     """Why step `index` is not a transition of the protocol.
 
@@ -41,7 +42,7 @@ class BlockedStep:
     elsewhere: tuple[tuple[str, object, object], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Retrace:
     """The longest beginning of the given states that is a run, and what ends it if that is not all of them."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
@@ -78,7 +78,7 @@ class Renumbering:
             return self.first(codes)
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """One step: the action (None at step 0), the decoded state that it leads to, the leaf fields that people see change."""
 

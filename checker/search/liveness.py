@@ -16,11 +16,11 @@ counts as enabled. If there are only others, nothing is claimed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
@@ -41,7 +41,7 @@ _LARGE = 100_000
 """In sets of more states than this, only the nearest one is tried."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Fair:
     """A group on the graph: its steps that change something, shape (steps,), and where one is enabled, shape (count,)."""
 

@@ -6,12 +6,12 @@ The graph as arrays, what can be reached in it, and `GraphViolation`, a property
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.checker.question.ledger import Finding
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
@@ -27,7 +27,7 @@ Numbers = NDArray[np.int64]
 """Numbers of states or steps."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphViolation:
     """A graph property that does not hold: its finding, or None where only a bound of the model violates it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import exp, log
 from typing import TYPE_CHECKING
 
 from acked.base.bounds import address_space_limit
+from acked.base.frozen import frozen
 from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
@@ -40,7 +40,7 @@ def is_nearly_over(sizes: Sequence[int]) -> bool:
     return rest <= most
 
 
-@dataclass(frozen=True)
+@frozen
 class Forgotten:
     """What a search goes on with: its shards without states, and the code with the loops for tables of their kind."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from acked.base.files import PACKAGE, open_file, write_text
-from acked.base.frozen import from_plain
+from acked.base.frozen import from_plain, frozen
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.language.protocol import Protocol
 
@@ -47,7 +47,7 @@ def shipped_sets(protocol: Protocol) -> CoreFile:
     return CoreFile() if argument is None else CoreFile.load(shipped_file(argument))
 
 
-@dataclass(frozen=True)
+@frozen
 class StepCounterexample:
     """A state of a small instance, reachable or not, in which all lemmas hold, and a step of it that breaks a clause.
 
@@ -62,7 +62,7 @@ class StepCounterexample:
     codes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Core:
     """The lemmas that an obligation needs, and the number of the way in which the solver proved it with them."""
 
@@ -70,7 +70,7 @@ class Core:
     way: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreFile:
     """The lemma sets of a protocol's obligations; `fingerprint` is of the protocol and the lemmas they were found for."""
 

@@ -10,9 +10,10 @@ and the state after it as further fields, numbered after those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.symmetry.check import named_initially
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.connectives import evaluation_order
@@ -25,7 +26,7 @@ Row = tuple[str, bool, int, tuple[int, ...]]
 """One expression: its kind, whether it is a Bool, its value, and the rows of its arguments, which come earlier."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SolverField:
     """One leaf of the state; named as `Leaf` of the layout names it, so that a `Lowering` takes either."""
 
@@ -35,7 +36,7 @@ class SolverField:
     slot: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SolverClaim:
     """A property or lemma; `root` is the row of its condition, `pieces` are those of its conjuncts, if they are wanted."""
 
@@ -45,7 +46,7 @@ class SolverClaim:
     pieces: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SolverStep:
     """An action instance. `ids` are its arguments of the sort over which the protocol is symmetric, in their order."""
 
@@ -57,7 +58,7 @@ class SolverStep:
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """An instance with its claims.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acked.base.frozen import frozen
 from acked.base.processes import Service
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 
@@ -12,7 +13,7 @@ SOLVER = Service("acked.checker.solver.engine:SolverProcess", "solver", ("z3",))
 """Processes in which z3 answers these tasks about one `Problem`."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LemmaHint:
     """How a goal may be proved with little: the claims that are assumed (numbers), and the pieces of it that are asked.
 
@@ -23,7 +24,7 @@ class LemmaHint:
     pieces: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class StepTask:
     """One obligation of an induction: after `step` from any state where the `assumed` claims hold, the `goals` hold.
 
@@ -44,7 +45,7 @@ class StepTask:
     hints: Mapping[int | str, LemmaHint] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class InitialTask:
     """To write down that the goals hold in every initial state, which needs no solver to be decided."""
 
@@ -52,7 +53,7 @@ class InitialTask:
     smt2: str
 
 
-@dataclass(frozen=True)
+@frozen
 class BrokenGoals:
     """A counterexample to induction: the goals that it breaks, its states before the last (leaf codes), and its steps."""
 
@@ -61,7 +62,7 @@ class BrokenGoals:
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class StepAnswer:
     """`goals` counts what was put to the solver; `undecided` names the goals that it left open, `reason` says why.
 
@@ -77,7 +78,7 @@ class StepAnswer:
     used: dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
+@frozen
 class BoundedTask:
     """The shortest run of at most `depth` actions that violates one of the claims (numbers of the `Problem`)."""
 
@@ -86,7 +87,7 @@ class BoundedTask:
     smt2: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class DepthNote:
     """No run of exactly `depth` actions violates a claim."""
 
@@ -95,7 +96,7 @@ class DepthNote:
     total_seconds: float
 
 
-@dataclass(frozen=True)
+@frozen
 class BoundedAnswer:
     """A run (leaf codes and numbers of steps), or None: then no run of up to `depth` actions violates a claim.
 
@@ -109,7 +110,7 @@ class BoundedAnswer:
     seconds: float
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnClauses:
     """What is to be proved of a protocol of one's own, as its spec writes it.
 
@@ -122,7 +123,7 @@ class OwnClauses:
     sizes: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class FirstOrderProblem:
     """A protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out.
 
@@ -137,7 +138,7 @@ class FirstOrderProblem:
     own: OwnClauses | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ObligationTask:
     """One obligation for all constants, by its number; `lemmas` are a set to try first, None if none is known.
 
@@ -155,7 +156,7 @@ class ObligationTask:
     near: tuple[Core, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ObligationAnswer:
     """Whether an obligation is proved, with which lemmas and in which way; or a step of a small instance that refutes it.
 
@@ -170,21 +171,21 @@ class ObligationAnswer:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FiringTask:
     """Whether an action can happen where every clause holds, on a small instance."""
 
     action: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TextTask:
     """An SMT-LIB text for a second solver."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TextAnswer:
     """`unsat`, `sat` or `unknown`, the way that led to it, the seconds of all ways; `reason` says why it is unknown."""
 

@@ -15,12 +15,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, Progress
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
 from acked.checker.native.shape import shape_of
@@ -65,7 +66,7 @@ class _MoreSlots(Exception):
     """Memory is full, and the cluster has slots that had not come when the attempt began."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkBounds:
     """Limits of a run over Spark.
 
@@ -371,7 +372,7 @@ class SparkSearch:
         return self._walk_back.source(depth, target)
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkEngine:
     """The engine of `--engine spark`.
 

@@ -7,9 +7,10 @@ task in another column goes first to the member of the own row there, which hand
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
+
+from acked.base.frozen import frozen
 
 GRID_FROM = 256
 """From so many tasks on they stand in a grid. A task has a box of about two megabytes for every other that it sends to, and
@@ -27,7 +28,7 @@ def square(tasks: int) -> int:
     return 1 + isqrt(tasks - 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """One of so many tasks, which stand in the order of their numbers in rows of so many columns; the last may be short."""
 

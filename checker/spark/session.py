@@ -13,12 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.checker.spark.java import find_java
 from acked.checker.spark.shipping import environment_archive
@@ -66,7 +67,7 @@ _OURS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkSettings:
     """Where Spark runs and with which settings of the user's."""
 

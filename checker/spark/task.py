@@ -15,7 +15,7 @@ import pickle
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from acked.base.bounds import default_memory
 from acked.base.errors import AckedError, SystemFailure
+from acked.base.frozen import frozen
 from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_portable, processor
 from acked.checker.native.shape import Shape
@@ -59,7 +60,7 @@ LOOPS = {
 """The loops that the exchange calls, by the slots in which it finds them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TaskPlan:
     """What every worker of a search needs. `levels` are the files of the stored levels, the first one first.
 

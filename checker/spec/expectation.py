@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol as Interface
 
+from acked.base.frozen import frozen
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.user_properties import reach_lengths
 
@@ -36,7 +36,7 @@ class Reason(Enum):
     REACHED = "reached"
 
 
-@dataclass(frozen=True)
+@frozen
 class Departure:
     """One thing that is not as expected: the reason, a sentence, and the spec's key that speaks of it."""
 
@@ -68,7 +68,7 @@ class Facts(Interface):
     def probes(self) -> Mapping[str, int | None]: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Expectation:
     """What a spec says the answer is; None where it says nothing. `violates` names every violated property.
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.fairness import check_fairness
 from acked.checker.question.known import Known, TextQuestion, known_as, name_of
 from acked.checker.question.question import Probe, Question
@@ -31,7 +32,7 @@ from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import KnownInstance, Tracings
 
 
-@dataclass(frozen=True)
+@frozen
 class InvariantText:
     """An invariant that the question brings with it."""
 
@@ -45,7 +46,7 @@ class InvariantText:
         return written_invariant(self.name, self.holds, self.doc)
 
 
-@dataclass(frozen=True)
+@frozen
 class LivenessText:
     """A property of liveness that the question brings with it: `goal` comes at or after every state of `trigger`."""
 
@@ -55,7 +56,7 @@ class LivenessText:
     doc: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class QuestionText:
     """A question by names; constants are complete and checked (`Protocol.bind`).
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acked.base.frozen import frozen
 from acked.checker.spec.reader import Reader
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """A sentence that documentation or articles say, which is the spec's title: whether it is true, and who says it.
 
@@ -20,7 +21,7 @@ class Claim:
     corrected: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class GalleryEntry:
     """What a spec shows of a known bug: a row of the gallery, of which it is one part.
 

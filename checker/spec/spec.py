@@ -7,13 +7,14 @@ making its `Question`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
+from acked.base.frozen import frozen
 from acked.base.names import choices, is_name, near, repeats
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
@@ -51,7 +52,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 
 
-@dataclass(frozen=True)
+@frozen
 class Spec:
     """One question and its expected answer.
 

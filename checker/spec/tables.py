@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import NoneType
 from typing import Any, get_args
 
-from acked.base.frozen import field_types
+from acked.base.frozen import field_types, frozen
 from acked.checker.question.result import Verdict
 from acked.checker.spec.reader import Names
 from acked.checker.spec.remarks import Claim, GalleryEntry
 from acked.checker.spec.variants import KEY
 
 
-@dataclass(frozen=True)
+@frozen
 class Top:
     """The keys at the top of a file."""
 
@@ -29,7 +29,7 @@ class Top:
     slow: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """What is asked."""
 
@@ -41,14 +41,14 @@ class Check:
     without: Names = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Weaken:
     """Clauses that are left out."""
 
     drop: Names = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Invariant:
     """A predicate of the spec's own."""
 
@@ -56,7 +56,7 @@ class Invariant:
     doc: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Liveness:
     """What must come."""
 
@@ -65,7 +65,7 @@ class Liveness:
     doc: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Fairness:
     """Actions that are taken in the end."""
 
@@ -76,7 +76,7 @@ class Fairness:
 BUDGET, OVERFLOW = "incomplete: budget", "incomplete: overflow"
 
 
-@dataclass(frozen=True)
+@frozen
 class Pins:
     """Numbers of the answer."""
 
@@ -87,7 +87,7 @@ class Pins:
     depth: int | None = field(default=None, metadata={"least": 1})
 
 
-@dataclass(frozen=True)
+@frozen
 class Expect(Pins):
     """The answer."""
 

@@ -23,13 +23,13 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
 from acked.base.files import open_file
+from acked.base.frozen import frozen
 from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shape import Shape
@@ -55,7 +55,7 @@ class DamagedFile(SystemFailure):
     """A file of a run directory is not what was written."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelFile:
     """A finished level file; `digest` is the CRC-32 of its headers, see `digest_with`."""
 
@@ -65,7 +65,7 @@ class LevelFile:
     digest: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _Header:
     """The header of a block: its states, and of each part of its body the records (of a packed one the bytes) and the CRC."""
 
@@ -76,7 +76,7 @@ class _Header:
     sums: Sequence[int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Records:
     """Records of neighbouring buckets as they stand in a file."""
 

@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import open_file, replace_text
+from acked.base.frozen import frozen
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damage_of
@@ -46,7 +47,7 @@ PARTS = ("commits", "levels", "scratch")
 LOCK, ABOUT = "run.lock", "run.json"
 
 
-@dataclass(frozen=True)
+@frozen
 class Commit:
     """A completed step of a run: the report of expanding a level (None at the start) and the files of the next one."""
 

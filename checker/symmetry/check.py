@@ -14,9 +14,9 @@ whatever it does not recognise is taken for asymmetric, and then every instance 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from acked.base.frozen import frozen
 from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming, kinds_of, places, renamed_code
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import place_text
@@ -27,7 +27,7 @@ from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
 
-@dataclass(frozen=True)
+@frozen
 class Symmetry:
     """Whether ids may be renamed, and then for every action instance the number of the one that stands for its orbit.
 

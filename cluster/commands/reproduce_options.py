@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.files import check_writable
+from acked.base.frozen import frozen
 from acked.cluster.releases.release import releases
 from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONSTANT, KAFKA_VERSION, OUT, Constants, collects, option
@@ -22,7 +22,7 @@ def startable_releases(context: click.Context, parameter: click.Parameter, incom
     return completions((one.version for one in releases()), incomplete)
 
 
-@dataclass(frozen=True)
+@frozen
 class Machine:
     """On which brokers, and with what limits."""
 
@@ -57,7 +57,7 @@ chooses_machine = collects(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """What is changed in a spec, or whether all specs are asked."""
 
@@ -67,7 +67,7 @@ class Asked:
     slow: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """Files beside the answer."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text, write_text
+from acked.base.frozen import frozen
 from acked.checker.question.result import Verdict as Answer
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
@@ -41,7 +42,7 @@ _FOLDERS = ("claims", "gallery")
 _ROLES = ("bug", "open")
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """A spec that concerns a release: with its rules, but for those of `others`."""
 

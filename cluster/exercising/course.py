@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum, unique
+
+from acked.base.frozen import frozen
 
 
 @unique
@@ -60,7 +61,7 @@ MEANING: Mapping[Kind, str] = {kind: words for kind, (_, _, words) in _FORMS.ite
 _PAUSES = (0.2, 4.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Disturbance:
     """One of them: what, to whom, how long it lasts in seconds, how long after it the next one comes.
 

@@ -14,11 +14,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.exercising.consuming import Group
 from acked.cluster.exercising.course import Disturbance, Kind, course
 from acked.cluster.exercising.disturbing import Disturber
@@ -70,7 +70,7 @@ def acknowledged_file(partition: int) -> str:
     return "acknowledged.csv" if partition == 0 else f"acknowledged-{partition}.csv"
 
 
-@dataclass(frozen=True)
+@frozen
 class Exercise:
     """What is asked for. `rate` is in records a second; `home` an unpacked release, None for the cache's.
 
@@ -88,7 +88,7 @@ class Exercise:
     hours: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Exercised:
     """What was done in one round. `logs` holds a file for each node, `DATA`, and what was acknowledged; `counts` how often
     each disturbance came, `skipped` those for which the moment was not right; `missing` are partition and offset of

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.wire.client import ALL_REPLICAS, BrokerGone, Client
 from acked.cluster.wire.groups import Coordinates, find_coordinator
 from acked.cluster.wire.records import write_records
@@ -43,7 +44,7 @@ _ABORTS_EACH = 4
 _TRIES = 40
 
 
-@dataclass(frozen=True)
+@frozen
 class Brokers:
     """How brokers are reached: `connect` opens a connection with a timeout in seconds; `numbers` are those to be asked."""
 

@@ -18,6 +18,7 @@ from signal import SIGCONT, SIGSTOP
 from tempfile import TemporaryDirectory
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.nodes.controllers import Controllers
 from acked.cluster.releases.release import release
 from acked.cluster.waiting import NotSeen, wait_for
@@ -52,7 +53,7 @@ OF_STATIC = (QuorumKind.KILL, QuorumKind.PAUSE)
 """What static voters are meant to bear."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QuorumExercise:
     """What is asked for."""
 

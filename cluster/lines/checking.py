@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.lines.facts import Fact, Lines, Node, Ununderstood, files_of
 from acked.cluster.lines.joining import Joiner
 from acked.cluster.lines.recording import nodes_of
@@ -30,7 +31,7 @@ _NEEDED: tuple[tuple[Kind, tuple[Kind, ...], str], ...] = (
 """Of one node: what must be met where something else is, and the logger that prints it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Checked:
     """What was met at every node, and what is missing, each in a sentence."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.lines.envelopes import HEAD
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.reading import STDIN, open_lines
@@ -107,7 +108,7 @@ class Ununderstood(Enum):
     NAMED = "all are counted"
 
 
-@dataclass(frozen=True)
+@frozen
 class Unknown:
     """A line that is not understood, the first of `lines`; `why` in words."""
 

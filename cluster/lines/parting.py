@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from acked.base.frozen import frozen
 from acked.cluster.lines.facts import BROKER_MIN_ISR, CALLBACK, ENDED, ENDING, NODE, STARTED, VERSION, Node
 from acked.cluster.lines.reading import open_lines
 
@@ -28,7 +29,7 @@ _Line = tuple[int, int, str]
 """A line with the number of its file among its node's, and its own in there."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """The lines of one partition."""
 

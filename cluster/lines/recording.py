@@ -11,12 +11,13 @@ import heapq
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.lines.agreeing import Agreement
 from acked.cluster.lines.envelopes import HEAD
 from acked.cluster.lines.facts import NODE, Lines, Node, Unknown, Ununderstood, files_of
@@ -44,7 +45,7 @@ class Reassigned(Exception):
         self.brokers = brokers
 
 
-@dataclass(frozen=True)
+@frozen
 class Begun:
     """How a run begins: the controller's line that makes the partition, and what the nodes' start-up lines say.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from enum import Enum, unique
 from importlib.resources import files
+
+from acked.base.frozen import frozen
 
 PARTITION = "kafka.cluster.Partition"
 STATE_CHANGE = "state.change.logger"
@@ -68,7 +69,7 @@ def first_word(text: str) -> str:
     return found[0] if found else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Wording:
     """One way in which one of some loggers says something, a row of the table; `recorded` are releases."""
 

@@ -10,9 +10,9 @@ import errno
 import random
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.proxies.frame import Link, LinkKind
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.release import Mode
@@ -25,7 +25,7 @@ _PORTS = range(20_000, 32_000)
 _TRIES = 40
 
 
-@dataclass(frozen=True)
+@frozen
 class Addresses:
     """The addresses of one cluster: the port of proxies between nodes and of those for clients, and real ports by node.
 

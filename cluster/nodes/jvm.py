@@ -7,10 +7,10 @@ import re
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.checker.spark.java import java_version
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.releases.jars import Jars
@@ -58,7 +58,7 @@ def broker_java() -> Path:
     raise kind(f"brokers need Java {MIN_JAVA} or later, and {there}{runs}; install one, or correct JAVA_HOME")
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """What a JVM runs. `options` go before the class path; `archive` is a class archive for this class path, or None."""
 

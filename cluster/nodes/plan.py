@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.cluster.nodes.addresses import MAX_BROKERS
 from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.releases.jars import Jars, release_jars, zookeeper_jars
 from acked.cluster.releases.release import Mode, Release, mode_of, release
 
 
-@dataclass(frozen=True)
+@frozen
 class ClusterPlan:
     """What is started. `settings` are Kafka's own, for all nodes; `features` those of KRaft that are not at their default.
 

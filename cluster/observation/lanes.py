@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from acked.base.frozen import frozen
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 
 
-@dataclass(frozen=True)
+@frozen
 class Slack:
     """How far events may be taken out of the order of their times, in ms, and how long a dead end is looked around."""
 

@@ -7,9 +7,9 @@ need the producer's side and are not among them: what is below a high watermark 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import itemgetter
 
+from acked.base.frozen import frozen
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.walking import Taken
@@ -26,7 +26,7 @@ Read = Callable[[State], object]
 """What a promise reads of a state."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Broken:
     """A promise that does not hold after some events, what it says, and the states before and after them."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.release import LATEST
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Concrete
@@ -53,7 +53,7 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in found[0].split(".")] if found else []
 
 
-@dataclass(frozen=True)
+@frozen
 class Places:
     """Where a state has what one broker holds, by number."""
 

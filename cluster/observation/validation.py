@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.cluster.observation.events import Event, Says
 from acked.cluster.observation.lanes import Slack
 from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER
@@ -19,7 +19,7 @@ EVERY = 2_000
 """Events between two reports of progress."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Held:
     """What a broker holds at the end: its log end, its high watermark, and where the epochs of its log start.
 
@@ -33,7 +33,7 @@ class Held:
     start: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """Whether a behaviour explains a run, and what was seen on the way.
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from acked.base.frozen import frozen
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.explaining import Explainer
 from acked.cluster.observation.lanes import Lanes, Slack
@@ -62,7 +63,7 @@ class _Frame(NamedTuple):
     asked: Asked
 
 
-@dataclass(frozen=True)
+@frozen
 class Stuck:
     """Where no way goes on: the events that come next, earliest first, each with why it cannot be taken."""
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from acked.base.errors import SpecUnreadable, SystemFailure
 from acked.base.files import open_file
+from acked.base.frozen import frozen
 from acked.cluster.observation.validation import Held
 from acked.cluster.observe.disk import log_start, read_log
 from acked.reports.units import plural
@@ -38,7 +39,7 @@ class Acknowledged:
     value: bytes | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Presence:
     """How many records were looked for, at which brokers, how many values were compared, and what is missing, in sentences.
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Held
 from acked.cluster.observe.disk import log_start, partition_folder, read_epochs, segments
@@ -27,7 +28,7 @@ _UNCOUNTED = 12
 _MAGIC = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Directory:
     """A `log.dirs` or `metadata.log.dir` of a node; one may have several."""
 
@@ -48,7 +49,7 @@ class Header:
         return f"offsets {self.first} to {self.last} of leader epoch {self.epoch}, checksum {self.checksum:08x}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Compared:
     """What a comparison found: batches that were held against one another, and each difference in a sentence.
 

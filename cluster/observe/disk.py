@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.wire.records import Damaged, Record, batches, read_records
 
 EPOCHS = "leader-epoch-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 
 
-@dataclass(frozen=True)
+@frozen
 class EpochStart:
     """A line of a leader epoch checkpoint: at which offset a leader's epoch begins."""
 
@@ -22,7 +22,7 @@ class EpochStart:
     offset: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Replica:
     """A replica of a partition. `epochs` and `high_watermark` are None where their checkpoint is missing.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from kazoo.client import KazooClient
@@ -13,6 +12,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.waiting import wait_for
 
 _REASSIGN, _ELECT = "/admin/reassign_partitions", "/admin/preferred_replica_election"
@@ -25,7 +25,7 @@ def state_node(topic: str) -> str:
     return f"/brokers/topics/{topic}/partitions/0/state"
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionInZooKeeper:
     """The truth about a partition. Leader -1: none."""
 

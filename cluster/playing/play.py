@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.driver import A, Driver, Parted, S
@@ -21,7 +22,7 @@ AFTER_PARTING = 3.0
 _FRESH = 3.0
 
 
-@dataclass(frozen=True)
+@frozen
 class SeenStep(Generic[S, A]):
     """What was seen after a step: everything, or None where real brokers took the next step at once with it, or where nobody
     was left to be asked.
@@ -38,7 +39,7 @@ class SeenStep(Generic[S, A]):
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class PlayedRun(Generic[S, A]):
     """How a run ended on real brokers.
 

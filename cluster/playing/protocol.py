@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
@@ -38,7 +39,7 @@ def questions_without(names: Collection[str]) -> Callable[[Question, Brokers, bo
     return playable
 
 
-@dataclass(frozen=True)
+@frozen
 class PlayedProtocol(Generic[S, A]):
     """How a protocol is played. `not_played` are the actions that no step of the driver brings about, with the reasons.
 
@@ -90,7 +91,7 @@ def restore_actions(question: Question, found: Run) -> Run:
     return Run(found.states, tuple(steps[step.label] for step in found.actions))
 
 
-@dataclass(frozen=True)
+@frozen
 class PreparedRun:
     """A run ready to be played: everything that can be refused has been."""
 

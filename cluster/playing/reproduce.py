@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any, Generic
 
 from acked.base.errors import AckedError
+from acked.base.frozen import frozen
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
@@ -30,7 +30,7 @@ class Found(StrEnum):
     NOT_READ = "not read"
 
 
-@dataclass(frozen=True)
+@frozen
 class LogValidation:
     """What was found. `events` were explained, `broken` is the first promise that is broken on the way, if one is; `said`
     names the line that is not explained and why, or why the logs were not read, and is empty else.
@@ -57,7 +57,7 @@ def validate_logs(folder: Path, topic: str, version: str) -> LogValidation:
     return LogValidation(Found.NOT_EXPLAINED, verdict.explained, broken, f"{where}, {event}: {why}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Reproduction(Generic[S, A]):
     """How a run was played, on what, and what it took. `folder` is left if the brokers' files were to be kept; `observed` is
     what the brokers' own logs say, None where the release's lines are not read.
@@ -75,7 +75,7 @@ class Reproduction(Generic[S, A]):
         return self.prepared.brokers.chosen_mode
 
 
-@dataclass(frozen=True)
+@frozen
 class Listener:
     """Who is told how it goes: lines while brokers start, and every step that was taken."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 
@@ -15,7 +15,7 @@ State = Mapping[str, Any]
 """A state of the model, decoded."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ScriptStep:
     """A step, numbered from 1. If not `is_settled`, real brokers do the next step at once with it, so they are compared then;
     after a last step of which that is so, as before an election, they are not.
@@ -33,7 +33,7 @@ class ScriptStep:
     order: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Script:
     """The steps, the initial state, the order of replicas in which a topic is created, and how each crash is played.
 
@@ -47,7 +47,7 @@ class Script:
     shut_down: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class Refusal:
     """Why a run cannot be played: its step, counted from 1, the action, and the reason."""
 

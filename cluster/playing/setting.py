@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import near
 from acked.cluster.releases.release import Mode, Release, mode_of, release
 from acked.cluster.vocabulary.keys import KEYS
@@ -21,7 +22,7 @@ _ELIGIBLE_LEADERS, FIRST_WITH_ELIGIBLE_LEADERS, _ON_BY_DEFAULT = "eligible.leade
 _OF_PRODUCERS = ["acks", "enable.idempotence"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Brokers:
     """Which brokers play: a release, its mode (None: that of the rules), and where its jars are (None: the cache).
 
@@ -50,7 +51,7 @@ class Brokers:
         return self.mode or (modes[0] if len(modes) == 1 else None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Changed:
     """What is another in a control: the release, or one setting; the other is None."""
 
@@ -71,7 +72,7 @@ class Changed:
         return f"Kafka {self.version}" if self.version is not None else "=".join(self.setting or ())
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
@@ -133,7 +134,7 @@ def _check_topic(key: str, value: str) -> None:
         raise ConfigurationError(f"{key}={value} is not a setting of topics; it is {error}") from None
 
 
-@dataclass(frozen=True)
+@frozen
 class OtherRule:
     """A rule that the trace has in another way than the release: the constant and both values in words."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from functools import cached_property
 
+from acked.base.frozen import frozen
 from acked.cluster.wire.apis import api_name
 from acked.cluster.wire.facts import Facts, request_facts, response_facts
 
@@ -29,7 +29,7 @@ class LinkKind(StrEnum):
     ZOOKEEPER = "zookeeper"
 
 
-@dataclass(frozen=True)
+@frozen
 class Link:
     """A directed pair of nodes: what connects to `listen` is the source, and is led to the target at `forward`."""
 
@@ -40,7 +40,7 @@ class Link:
     kind: LinkKind = LinkKind.KAFKA
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Frame:
     """A frame without its length. `api` is the opcode on links to ZooKeeper, and None for what has no key: a greeting."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import Enum, auto, unique
 
+from acked.base.frozen import frozen
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.waiting import NotSeen
 from acked.cluster.wire.apis import api_name
@@ -28,7 +28,7 @@ Decide = Callable[[Frame, FrameVerdict, bytes], None]
 """Tells the network what becomes of a frame; the bytes are what answers a request in its place."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Match:
     """Which frames a gate holds; None is any. `api` may be several keys."""
 

@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.cache import NotOurs, SealedStore, cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import listing
+from acked.base.frozen import frozen
 from acked.cluster.releases.release import ZOOKEEPER, ZOOKEEPER_ARTIFACTS, Artifact, Release, release
 
 MANIFEST, _POM_FILE = "jars.sealed", "pom.xml"
@@ -37,7 +37,7 @@ _DEPENDENCY = (
 _TIME_LIMIT = 1800
 
 
-@dataclass(frozen=True)
+@frozen
 class Jars:
     """Jars in the order of a class path. The order is part of what a class archive was made for."""
 

@@ -6,10 +6,10 @@ jdeps), and formatting, `kafka.tools.StorageTool`, is in there itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 
 
 @unique
@@ -28,7 +28,7 @@ class LogBinding(StrEnum):
     LOG4J_2 = "log4j2.xml"
 
 
-@dataclass(frozen=True)
+@frozen
 class Artifact:
     """A jar by its Maven coordinates."""
 
@@ -37,7 +37,7 @@ class Artifact:
     version: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Release:
     """A Kafka release and how it is started.
 

@@ -8,11 +8,12 @@ run the first clause that is false is the reason why it cannot be.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync
@@ -102,7 +103,7 @@ _HEARS_OF_CONTROLLER = ("HearOfController", "BecomeLeaderAsTold", "BecomeFollowe
 _BROKERS_LIVE = ("Crash", "ShutDown", "Restart", "LoseSession", "RegainSession", "ReplaceDisk", "ReturnWithEmptyDisk")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Clause:
     """What must hold for a step to be played, beside its own guard, and what to say if it does not."""
 

@@ -7,8 +7,9 @@ behind one that was given up begins anew under the next epoch (KIP-360), or, to 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acked.base.frozen import frozen
 from acked.cluster.replicating.compare import value_of
 from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import NotSeen, wait_for
@@ -23,7 +24,7 @@ NO_OFFSET = -1
 """The offset of a record that was only taken for written."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Answers:
     """What producers have been answered: by record the offset at which it was acknowledged, and the error."""
 
@@ -31,7 +32,7 @@ class Answers:
     refused: Mapping[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity:
     """How a record is numbered: producer id, its epoch, and the sequence number."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from acked.base.frozen import frozen
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import Script
 from acked.cluster.replicating.compare import replica_of, value_of
@@ -93,7 +93,7 @@ def broken_promises(
     }
 
 
-@dataclass(frozen=True)
+@frozen
 class Judge:
     """What promises are judged by: the script, what producers were answered, all that was seen, the last of it in the end,
     the brokers that live and have a session, what consumers have read, and the latest offsets that clients were told.

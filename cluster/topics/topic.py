@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder
 from acked.cluster.observe.zookeeper import ZooKeeperState, zookeeper_state
@@ -32,7 +32,7 @@ def tells_of_loss(line: str) -> bool:
     return re.search(TELLING, line) is not None and NOTHING_CUT not in line
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """Something that the model and real brokers do not agree about, with what each has."""
 
@@ -49,7 +49,7 @@ def differing(pairs: Iterable[tuple[str, object, object]]) -> tuple[Difference, 
     return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicView:
     """The controller's truth of a partition, every replica on disk, and which brokers run. `partition` None: not created."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.cluster.playing.script import State
 from acked.cluster.topics.topic import Difference, differing
 from acked.cluster.wire.records import LogEntry
@@ -25,7 +25,7 @@ STATES: Mapping[int, str] = {
 WITH_PARTITIONS = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerState:
     """A partition as the model has it: records, those markers that end something, where the open transaction begins."""
 
@@ -35,7 +35,7 @@ class LedgerState:
     last_sequence: int
 
 
-@dataclass(frozen=True)
+@frozen
 class TransactionView:
     """The coordinator and every partition at one moment; `raw` is what the partitions' leaders say, offsets included."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.driver import Driver, Parted
@@ -53,7 +53,7 @@ HANGS_FOR = 5.0
 NOT_DONE = ("PrepareCommit", "PrepareAbort")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Late:
     """A request on its way: what was asked, on which connection, the gate that holds it, and what it is in words."""
 

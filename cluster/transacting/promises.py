@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from acked.base.frozen import frozen
 from acked.cluster.transacting.compare import TransactionView, name_of
 
 COMMITTED, ABORTED, ASKED = "committed", "aborted", "asked to commit"
 """What a client was told of its transaction, or that it has asked for a COMMIT and was told nothing so far."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Answers:
     """What clients have been answered: by transaction its fate as they know it, and which input they read for it (None: there
     are no inputs).

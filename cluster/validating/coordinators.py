@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.lines.facts import files_of
 from acked.cluster.lines.reading import open_lines
 from acked.cluster.validating.quorum import Breach
@@ -65,7 +66,7 @@ _OF_GROUPS = frozenset({Said.HAS, Said.COMMITTED, Said.KNOWN, Said.NEW, Said.DEL
 _OF_GROUP = re.compile(rf"\({_PARTITION}\)")
 
 
-@dataclass(frozen=True)
+@frozen
 class Told:
     """What one line tells, by whom and where; `epoch` of a group's line is that in which its coordinator was loaded."""
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from threading import Event as Flag
 
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
+from acked.base.frozen import frozen
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.lines.facts import Unknown, Ununderstood, files_of
 from acked.cluster.lines.following import Following
@@ -25,7 +26,7 @@ LIVE_WINDOW = 500
 """Steps that can be taken back of a run that goes on: promises are checked so many steps late."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """What is to be judged; `settings` are constants of `partition` that the user names."""
 
@@ -39,7 +40,7 @@ class Asked:
     ununderstood: Ununderstood = Ununderstood.REFUSED
 
 
-@dataclass(frozen=True)
+@frozen
 class SoFar:
     """How far a run that goes on is explained: events, those that were read and wait, log ends by broker, the ISR."""
 
@@ -82,7 +83,7 @@ class Live:
         self.told(SoFar(walk.explained, waiting, ends, subject.members(state[subject.isr])))
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged:
     """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records.
 

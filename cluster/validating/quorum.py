@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.lines.facts import files_of
 from acked.cluster.lines.reading import open_lines
 
@@ -27,7 +28,7 @@ _VOTER = re.compile(r"ReplicaKey\(id=(\d{1,10})(?!\d)")
 _STARTED = "Registered signal handlers for TERM"
 
 
-@dataclass(frozen=True)
+@frozen
 class Led:
     """A controller that became leader of an epoch, whose first record of its own is at `start`."""
 
@@ -37,7 +38,7 @@ class Led:
     place: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Marked:
     """The first high watermark that a controller knew in an epoch."""
 
@@ -47,7 +48,7 @@ class Marked:
     place: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Voted:
     """The voters, by id, that a controller found at an offset of its log; -1 is the bootstrap checkpoint."""
 
@@ -57,7 +58,7 @@ class Voted:
     place: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Breach:
     """A promise that lines contradict, with the sentence and the places of these lines."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, unique
+
+from acked.base.frozen import frozen
 
 REPLICATION_FACTOR = "replication.factor"
 """What the number of a topic's replicas is called here: Kafka has no key for it."""
@@ -45,7 +46,7 @@ class Scope(Enum):
     CONSUMER = "consumer"
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingEntry:
     """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.base.release import Release
 from acked.cluster.vocabulary.entry import Scope
 from acked.model.language.context import Constant
@@ -20,7 +20,7 @@ from acked.model.partition.rules import settings
 MAX_INT = (1 << 31) - 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Default:
     """A default and the release since which it is so."""
 
@@ -29,7 +29,7 @@ class Default:
     source: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Key:
     """A setting: whose it can be, how to read a value (the text in its usual form; ValueError says what it must be).
 

@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary.entry import Scope, SettingEntry, place_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Described:
     """Something is described at all, so that one which sets nothing is not overlooked beside one that does."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Listed:
     """Kafka's tools, or a cluster itself, list it; another of their listings may say more of it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Nodes:
     """So many brokers are asked for, as it is written; it decides nothing here."""
 
     count: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Controllers:
     """So many controllers are asked for, as it is written."""
 
     count: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported:
     """Another file (or a resource) counts as well, and has to be named too."""
 
     other: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Unreleased:
     """A container's image is one of Kafka's, and its tag names no release: `latest`, a digest, a variable."""
 
@@ -56,7 +56,7 @@ class Condition(Enum):
     SHARED_RACK = ("shared-rack", "has replicas that share a rack")
 
 
-@dataclass(frozen=True)
+@frozen
 class Noticed:
     """A partition is in that condition, in words."""
 
@@ -64,14 +64,14 @@ class Noticed:
     words: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Unread:
     """Settings that may not be read, and why: answers that depend on them are undecided. Without a scope the controllers'."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class UnreadLeader:
     """A broker with replicas of the topic whose settings are not known, and why."""
 
@@ -79,7 +79,7 @@ class UnreadLeader:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Assigned:
     """The replicas of a partition, as they are or as a plan wants them; with `is_moving` they are being changed already."""
 
@@ -101,7 +101,7 @@ class Assigned:
 Fact = Described | Listed | Nodes | Controllers | Imported | Unreleased | Noticed | Unread | UnreadLeader | Assigned
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A fact, where it stands, and of what it is one: `scope`, `entity`, `said_by` and `cluster` as of a setting."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.base.sockets import read_exactly
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.codec import Values, frame_length, read_response, response_correlation, write_request
@@ -32,7 +32,7 @@ class NoProducerId(SystemFailure):
     """A broker that has no producer id to give, perhaps not yet."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Dialect:
     """Which versions a broker of a release understands, by its number."""
 
@@ -62,7 +62,7 @@ class Dialect:
         }.get(api, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionView:
     """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none.
 
@@ -80,7 +80,7 @@ class PartitionView:
     last_known: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ClusterView:
     """The cluster as one broker sees it."""
 
@@ -89,7 +89,7 @@ class ClusterView:
     topics: Mapping[str, Mapping[int, PartitionView]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Acknowledgement:
     """A leader's answer to a producer. Offset -1 where there is an error."""
 
@@ -97,7 +97,7 @@ class Acknowledgement:
     offset: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Read:
     """A leader's answer to a consumer."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any, get_args
 
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
+from acked.base.frozen import frozen
 from acked.cluster.wire.lengths import end_of
 from acked.cluster.wire.older import Schema, request_schema, response_schema
 
@@ -29,7 +30,7 @@ class Unreadable(ValueError):
     """Bytes that are not the message that they should be, or a version that nothing here knows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RequestHead:
     """What every request begins with."""
 

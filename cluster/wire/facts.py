@@ -5,15 +5,15 @@ A topic is named as the frame names it: by its name, or since Kafka 2.8 and 3.1 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from acked.base.frozen import frozen
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.codec import Unreadable, read_request, read_response, request_head
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchPosition:
     """Where a replica fetches a partition from."""
 
@@ -22,7 +22,7 @@ class FetchPosition:
     offset: int
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchRequest:
     """A request for records. In a fetch session it names only what changed since the last one."""
 
@@ -31,7 +31,7 @@ class FetchRequest:
     """Whether it takes partitions out of the session, which are not fetched then."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchedPartition:
     """What a leader answers of one partition. `diverging` is the end of an epoch to truncate to: (epoch, end offset)."""
 
@@ -41,7 +41,7 @@ class FetchedPartition:
     diverging: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchResponse:
     """The answer to a fetch."""
 
@@ -49,7 +49,7 @@ class FetchResponse:
     partitions: tuple[FetchedPartition, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionState:
     """Leader (None: not told), epoch and ISR of a partition, as one node tells another: LeaderAndIsr and AlterPartition."""
 
@@ -60,7 +60,7 @@ class PartitionState:
     isr: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Registration:
     """What KRaft's controller answers to a broker that registers: the epoch in which the broker lives from now on."""
 
@@ -68,7 +68,7 @@ class Registration:
     broker_epoch: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Heartbeat:
     """What a broker of KRaft tells the controller of itself: up to which offset it has applied the log of metadata."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, unique
 
+from acked.base.frozen import frozen
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client
 
@@ -28,7 +28,7 @@ class Coordinates(IntEnum):
     TRANSACTION = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Membership:
     """A member in one generation of its group, with the partitions that it has; `error` where it is not in."""
 

@@ -10,13 +10,14 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kio.records.readers import read_batch
 from kio.records.schema import NewRecordBatch, RecordBatch
 from kio.records.schema import Record as KioRecord
 from kio.records.writers import write_new_batch
+
+from acked.base.frozen import frozen
 
 _HEAD = struct.Struct(">qi")
 _MESSAGE = struct.Struct(">Ibb")
@@ -26,7 +27,7 @@ _RESULTS = {b"\x00\x00": "ABORT", b"\x00\x01": "COMMIT"}
 MAGIC_AT = 16
 
 
-@dataclass(frozen=True)
+@frozen
 class Record:
     """A record at its place. `epoch` is the leader's that appended it, None in format 1; `value` None is a tombstone."""
 
@@ -42,7 +43,7 @@ class Record:
         return "" if self.value is None else self.value.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True)
+@frozen
 class Batch:
     """Where a batch lies in some bytes, and its records; in format 1 a batch is one message."""
 
@@ -77,7 +78,7 @@ def read_records(data: bytes) -> tuple[Record, ...]:
     return tuple(record for batch in batches(data) for record in batch.records)
 
 
-@dataclass(frozen=True)
+@frozen
 class LogEntry:
     """A record of a transaction, or the marker that ends one: its value, or COMMIT or ABORT."""
 

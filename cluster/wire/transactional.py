@@ -8,9 +8,9 @@ the leader adds to the transaction.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import ALL_REPLICAS, Client
 from acked.cluster.wire.codec import Values
@@ -27,7 +27,7 @@ _NOT_FOUND = 105
 """TRANSACTIONAL_ID_NOT_FOUND."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity:
     """Under which producer id and epoch an instance writes; −1 and −1 before it is initialised."""
 
@@ -35,7 +35,7 @@ class Identity:
     epoch: int = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """A request as it is sent: its API, version and fields; its answer is read by `error_of`."""
 
@@ -126,7 +126,7 @@ def end_request(transactional_id: str, mine: Identity, commits: bool, is_v2: boo
 # -- how transactions stand --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class CoordinatorView:
     """The coordinator's state of a transactional id: Empty with epoch −1 if it knows nothing of it."""
 
@@ -135,7 +135,7 @@ class CoordinatorView:
     topics: frozenset[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerView:
     """What a partition's leader has: its log, last stable offset and high watermark, and its entry for the producer id.
 
@@ -179,7 +179,7 @@ def _fetch(ask: Client, topic: str, isolation: int) -> tuple[int, int, int, tupl
     return _served(one)
 
 
-@dataclass(frozen=True)
+@frozen
 class CommittedRead:
     """What a consumer in read_committed is given from an offset: records that it keeps, and where it goes on."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acked.base.frozen import frozen
 from acked.base.processes import Limits, ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import ROOM_FOR_CODE, BatchLimits
@@ -26,7 +27,7 @@ _TOPICS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Assumption:
     """A guard clause, or a sentence, and what breaks without: by promise the steps of the shortest trace that was found.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
-from acked.base.frozen import from_plain
+from acked.base.frozen import from_plain, frozen
 
 EVIDENCE = Path(__file__).with_name("evidence.toml")
 
@@ -25,7 +24,7 @@ class Basis(StrEnum):
     UNVERIFIED = "unverified"
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """What is known of some clauses, `Action: label`, or of a sentence.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from acked.base.errors import AckedError, ExitCode
 from acked.base.files import check_writable, write_text
+from acked.base.frozen import frozen
 from acked.base.optional import optional_packages
 from acked.base.release import release as number_of
 from acked.checker.batch.cache import ResultCache
@@ -35,7 +35,7 @@ from acked.reports.shell.options import collects, option, shows
 from acked.reports.shell.output import Output, say
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     """What is hunted: protocols, faults, which known losses do not count, and for how long."""
 
@@ -46,7 +46,7 @@ class Scope:
     forgotten: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Playing:
     """Whether what is new is played, and on which jars."""
 

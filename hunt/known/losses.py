@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
-from acked.base.frozen import from_plain
+from acked.base.frozen import from_plain, frozen
 from acked.base.names import choices, near
 from acked.checker.spec.resolve import no_constant, protocol_named
 from acked.checker.spec.spec import load_spec
@@ -23,7 +23,7 @@ from acked.reports.tables.findings import read_findings
 KNOWN = Path(__file__).with_name("known.toml")
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownLoss:
     """A loss that is known: what it is called, what prevents it, and the bundled specs that show it.
 
@@ -82,7 +82,7 @@ def gallery_losses() -> tuple[KnownLoss, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class _LossText:
     """A row as the file has it; constants are as specs write them."""
 

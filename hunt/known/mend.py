@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.question.user_properties import sought
@@ -18,7 +19,7 @@ from acked.model.language.semantics import Guard
 from acked.model.language.tracings import ActionInstance, Tracings
 
 
-@dataclass(frozen=True)
+@frozen
 class Bar:
     """An event that is not to happen: an action where a predicate, as specs write it, holds before it."""
 
@@ -30,7 +31,7 @@ class Bar:
         return instance.state_predicate("bar", sought("bar", self.where).predicate)
 
 
-@dataclass(frozen=True)
+@frozen
 class Mend:
     """Constants by name as they must be, and events that must not happen; either may be empty."""
 
@@ -63,7 +64,7 @@ def _with_clause(instance: Instance, step: ActionInstance, condition: Expr) -> A
     return replace(step, guards=(*step.guards, guard), guard=instance.pool.and_(step.guard, condition))
 
 
-@dataclass(frozen=True)
+@frozen
 class Replayed:
     """A violating run of a question about one property, which is replayed under other constants.
 

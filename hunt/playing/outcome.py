@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from acked.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Played:
     """What came of it: `lost` of `times` plays broke the promise, `apart` of `times_apart` of the run one event apart.
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from acked.audit.decision.faults import BEFORE_KIP_380, AuditQuestion, CrashKind, Faults
 from acked.audit.decision.questions import QUESTIONS
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.base.release import Release
 from acked.invariants.catalogue import properties_of
@@ -40,7 +41,7 @@ _VIEWED = ("consumer", "offset_queries")
 """Circumstances that are no faults: who looks."""
 
 
-@dataclass(frozen=True)
+@frozen
 class HuntedRelease:
     """A release with its control plane, as the protocols know it."""
 
@@ -62,7 +63,7 @@ class HuntedRelease:
         return {name: setting.value for name, setting in protocol.profile(rules, plane).items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class HuntQuestion:
     """Promises under one combination: what users set, what goes wrong, and all constants of the protocol.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import Task
 from acked.checker.spec.question_text import QuestionText
 from acked.hunt.playing.outcome import Played
@@ -28,7 +28,7 @@ class State(Enum):
     COST = "known, documented"
 
 
-@dataclass(frozen=True)
+@frozen
 class HuntRow:
     """One loss: the promises that it breaks, under which faults and settings its shortest trace was found, how often seen.
 
@@ -51,7 +51,7 @@ class HuntRow:
     sighting: Sighting
 
 
-@dataclass(frozen=True)
+@frozen
 class Hunted:
     """A whole hunt: the release, how far it got, and its rows; `reason` says why it ended, empty if everything was asked."""
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from acked.base.frozen import from_plain, to_plain
+from acked.base.frozen import from_plain, frozen, to_plain
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import ROOM_FOR_CODE, BatchLimits
@@ -35,7 +35,7 @@ MOST_RARE = 8
 _KEPT = "hunt"
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """A question to be gone into: how far, and without which known losses, by id."""
 
@@ -49,7 +49,7 @@ class Unit:
         return self.question.cost + self.level + len(self.mended)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sighting:
     """A loss as a question shows it, and the known loss that explains it; None: nothing known does."""
 
@@ -86,7 +86,7 @@ class Tally:
             self.refused[answer.refused] += 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Listener:
     """Told of every answer, of a sighting as soon as it is new to the hunt, and of states or walks of what is under way."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
+from acked.base.frozen import frozen
 from acked.base.observer import Observer, Progress
 from acked.base.optional import optional_packages
 from acked.base.processes import Service
@@ -32,7 +33,7 @@ HUNTER = Service("acked.hunt.search.task:HuntProcess", "hunting")
 _REPORT_EVERY = 0.5
 
 
-@dataclass(frozen=True)
+@frozen
 class Effort:
     """How far one question is gone into: distinct states of a search, then random walks and the steps of each.
 
@@ -45,7 +46,7 @@ class Effort:
     is_playable: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class HuntTask:
     """A question with promises, without the events that are barred, how far to go into it, and where walks begin.
 
@@ -61,7 +62,7 @@ class HuntTask:
     brokers: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """A promise that is broken: its shortest run under `constants`, and the ids of the known losses that explain it.
 
@@ -75,7 +76,7 @@ class Loss:
     known_as: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class HuntAnswer:
     """What became of a task: `is_decided` if every promise is broken or holds in every reachable state.
 

@@ -7,8 +7,8 @@ Sources: `Cleaner.doClean`, `buildOffsetMap`, `cleanInto`, `groupSegmentsBySize`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.model.compaction.common import (
     BROKER,
     active_segment,
@@ -71,7 +71,7 @@ def _none() -> Flags:
 # -- what is known of transactions ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Transactions:
     """What `CleanedTransactionMetadata` says as batches are read one after another.
 
@@ -149,7 +149,7 @@ def first_uncleanable_offset(s: State) -> Offset:
     return segment_of(s, smaller(until, active_segment(s)))
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetMap:
     """By key the end of its last record in the dirty part, 0 if there is none, and up to where the map goes."""
 

@@ -7,35 +7,35 @@ expressions needs to know of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Op, Pool
 
 
-@dataclass(frozen=True)
+@frozen
 class Leaf:
     """A leaf of the state, by its number in the layout."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """What a step is given, by name."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """The number that a quantifier tries."""
 
     depth: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Lookup:
     """A field of the record that a log holds at an offset, before the step."""
 
@@ -53,7 +53,7 @@ class Wanted(Enum):
     GREATEST = "greatest"
 
 
-@dataclass(frozen=True)
+@frozen
 class Breaks:
     """Where the truth of a body can change: its value at `n` may differ from that at `n - 1` only if `n` is one of these.
 
@@ -64,7 +64,7 @@ class Breaks:
     runs: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Search:
     """A quantifier over the numbers lo..hi: whether there is one, or the least or the greatest, else `otherwise`."""
 
@@ -140,19 +140,19 @@ def parts_of(pool: Inputs, node: Expr) -> tuple[Expr, ...]:
 # -- where a body changes -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Apart:
     """A node that the variable does not change."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Moved:
     """The variable, moved by a number."""
 
     by: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _Pieces:
     """A node whose value changes only at points that are noted."""
 

@@ -8,10 +8,10 @@ be beyond the ranges that a search can cover (`beyond`), and fields may be left 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.concrete.inputs import Inputs
 from acked.model.concrete.meaning import AtBreaks
 from acked.model.concrete.program import State, compiled_step, compiled_values, leaves_read
@@ -32,7 +32,7 @@ BATCH = "batch"
 """The parameter of every step that says how many offsets an append takes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """An action with its ids and truth values bound; numbers and sets are parameters, as codes, by name and in order.
 
@@ -49,7 +49,7 @@ class Step:
     holds: Callable[..., tuple[int, ...]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """A property as a function of a state, or of two, and where in a state it reads."""
 

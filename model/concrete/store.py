@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
+from acked.base.frozen import frozen
 from acked.model.concrete.inputs import Inputs
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -19,7 +19,7 @@ from acked.model.language.storage.layout import Leaf, Schema, counts_of
 from acked.model.language.storage.store import Store, SymbolicPath
 
 
-@dataclass(frozen=True)
+@frozen
 class LogPlace:
     """Where a log is, the leaf of its end, and the fields of its records that are kept, each with its greatest code."""
 
@@ -85,14 +85,14 @@ class Layout(Schema):
 # -- what was done to a log ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Before:
     """A log as it was before the step."""
 
     log: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Appended:
     """A log with a record, or several that are the same, at its end."""
 
@@ -101,7 +101,7 @@ class Appended:
     record: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cut:
     """A log without what it had from an offset on."""
 
@@ -109,7 +109,7 @@ class Cut:
     to: Expr
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Copied:
     """A log with what another one has from an offset on, up to and without a second."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.frozen import frozen
 from acked.model.coordinator.settings import (
     brokers,
     delays_markers,
@@ -92,7 +91,7 @@ def has_enough(s: State) -> Bool:
 # -- what a view says -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Offsets:
     """A group's state: its offset, the one that is pending in a transaction, and its generation."""
 

@@ -8,8 +8,8 @@ clauses together are satisfiable exactly if the formula is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, Variable
 from acked.model.firstorder.terms import Logic, Term
 from acked.model.formulas.connectives import evaluation_order
@@ -18,7 +18,7 @@ MOST_ROWS = 8
 """Clauses that one disjunction may become for the sake of what it denies."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Clause:
     """For all values of the variables, one of the literals holds (each is free of quantifiers)."""
 

@@ -9,11 +9,11 @@ query and on what the state holds for them; they tell a solver what is worth try
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, unique
 from functools import cached_property
 from itertools import combinations_with_replacement, product
 
+from acked.base.frozen import frozen
 from acked.model.firstorder.definitions import compare_cardinalities
 from acked.model.firstorder.normal import Clause, Normaliser, mark
 from acked.model.firstorder.reading import Reading
@@ -27,7 +27,7 @@ from acked.model.language.storage.composites import LogDomain
 from acked.model.language.values import Id
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """One formula of a query and its clauses; `label` names an assumption that a proof may turn out not to need."""
 
@@ -50,7 +50,7 @@ class Hints(Enum):
     MANY = "many"
 
 
-@dataclass(frozen=True)
+@frozen
 class Query:
     """Parts that are to be shown unsatisfiable together, and hints."""
 

@@ -13,10 +13,10 @@ one number, 0 for none. A step is a substitution: what a field holds afterwards 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
+from acked.base.frozen import frozen
 from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
 from acked.model.firstorder.records import Choice, Relation
@@ -51,7 +51,7 @@ SMT-LIB keeps names with @ or . at the beginning to itself, and cvc5 refuses the
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """An action's parameter: any id, any integer within bounds, true or false, or any set of ids; by its symbol."""
 
@@ -60,7 +60,7 @@ class Parameter:
     range: Term
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """An action, its parameters unknown: where every guard holds, `after` says what every family holds next."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, TypeAlias
 
+from acked.base.frozen import frozen
 from acked.model.firstorder.symbols import Sort, Symbol, Variable
 
 Logic: TypeAlias = Any
@@ -14,7 +14,7 @@ Term: TypeAlias = Any
 """Of `terms.py`, which imports this module."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Choice:
     """An optional id: whether there is one, and which; `value` is None where there is certainly none."""
 
@@ -25,7 +25,7 @@ class Choice:
     is_const = False
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Relation:
     """A set of ids of one sort, by what is in it; `reaches` says whether its size reaches a threshold of the `Logic`."""
 
@@ -46,7 +46,7 @@ class Detail(Enum):
     NAMES = "names"
 
 
-@dataclass(frozen=True)
+@frozen
 class Implication:
     """Where every assumption holds, the conclusion does."""
 
@@ -55,7 +55,7 @@ class Implication:
     conclusion: Term
 
 
-@dataclass(frozen=True)
+@frozen
 class Definition:
     """A symbol that stands for something: `meaning` holds of the symbol, applied to the variables, and of nothing else.
 
@@ -72,7 +72,7 @@ class Definition:
     claims: tuple[Implication, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Cardinality:
     """How many of `whole` ids, or numbers within bounds, are in a set: `member` says of a term whether it is.
 
@@ -88,7 +88,7 @@ class Cardinality:
     axioms: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Measure:
     """Whether the size of a set reaches a threshold, or that of another set, a truth value: first-order logic cannot count.
 

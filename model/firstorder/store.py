@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
+from acked.base.frozen import frozen
 from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.ranges import is_within, least
 from acked.model.firstorder.records import Choice, Relation
@@ -31,7 +31,7 @@ Content = Callable[[tuple[Term, ...]], Code]
 """What a family holds, by index: a formula, a number, an id, a `Choice` or a `Relation`."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Index:
     """What a family is indexed by: ids of a sort, truth values, or the integers within bounds.
 
@@ -49,7 +49,7 @@ class Index:
         return self.item.__name__
 
 
-@dataclass(frozen=True)
+@frozen
 class Family:
     """All leaves of a state that differ only in indices, such as the high watermark of every replica.
 

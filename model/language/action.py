@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
 from types import ModuleType
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError, UnknownName, raise_refusals
 from acked.model.formulas.functions import (
     name_with_article,
@@ -48,7 +48,7 @@ def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[a
     guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
 
 
-@dataclass(frozen=True)
+@frozen
 class Action:
     """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 
@@ -76,7 +77,7 @@ def _name_of(bound: _Unbound) -> str:
     return f"constant {constant.name}" if isinstance(constant, Constant) else "a computed number"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Constant(_Unbound):
     """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions.
 
@@ -129,7 +130,7 @@ class Constant(_Unbound):
         return Size(self, -other) if isinstance(other, int) else super().__sub__(other)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Switch(Constant):
     """A rule that is on or off: true or false in a spec, 1 or 0 here."""
 
@@ -183,7 +184,7 @@ def constants_in(namespace: Mapping[str, object], *groups: Sequence[Constant]) -
     return tuple(item for item in namespace.values() if isinstance(item, Constant) and item not in earlier)
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """What a release of Kafka has for a constant, and the source that says so."""
 
@@ -195,7 +196,7 @@ Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict
 """From the constants that a spec names, all of them, and the control plane: those in effect, and warnings."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Computed(_Unbound):
     """A bound that follows from the constants by more than an addition."""
 
@@ -211,7 +212,7 @@ class Computed(_Unbound):
         return bool(resolve(self))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Sum:
     """What makes a bound of two: their sum, or with the sign -1 their difference."""
 
@@ -228,7 +229,7 @@ def fact(holds: Callable[[Mapping[str, int]], object]) -> Computed:
     return Computed(lambda constants: int(bool(holds(constants))))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Size(_Unbound):
     """A constant plus a fixed number, such as `max_leader_epoch + 1`."""
 
@@ -239,7 +240,7 @@ class Size(_Unbound):
         return self.constant.under(constants) + self.offset
 
 
-@dataclass(frozen=True)
+@frozen
 class Context:
     """Where values are made while one function is traced: the pool of their expressions, and the constants.
 
@@ -299,7 +300,7 @@ class ChangeKind(Enum):
     RELEASE = "release"
 
 
-@dataclass(frozen=True)
+@frozen
 class Alternative:
     """Constants that a protocol could have instead: how specs name the change, where it comes from, and the new values."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Generic
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
@@ -91,7 +91,7 @@ class LeafDomain(Domain):
             raise ModelError(f"{path_name(path)}: {error}") from None
 
 
-@dataclass(frozen=True)
+@frozen
 class Range(LeafDomain):
     """The integers lo..hi of one unit, both ends included."""
 
@@ -131,7 +131,7 @@ class Range(LeafDomain):
         return value - lo
 
 
-@dataclass(frozen=True)
+@frozen
 class EnumDomain(Range):
     """All values of an `Enum`; plain values are their names."""
 
@@ -146,7 +146,7 @@ class EnumDomain(Range):
         return self.item.names.index(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class IdDomain(LeafDomain):
     """All ids of one sort."""
 
@@ -174,7 +174,7 @@ class IdDomain(LeafDomain):
         return value
 
 
-@dataclass(frozen=True)
+@frozen
 class BoolDomain(LeafDomain):
     """False and true."""
 
@@ -197,7 +197,7 @@ class BoolDomain(LeafDomain):
         return int(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class OptionalDomain(LeafDomain, Generic[V]):
     """None (code 0) or a value of an `Int` or `Id` type (code 1 + k)."""
 
@@ -230,7 +230,7 @@ class OptionalDomain(LeafDomain, Generic[V]):
         return 0 if value is None else 1 + self._leaf.from_plain(value, constants)
 
 
-@dataclass(frozen=True)
+@frozen
 class SlotDomain(OptionalDomain[V]):
     """An id in a slot of a log: none where there is no record, so that an empty slot prefers no id to another.
 
@@ -238,7 +238,7 @@ class SlotDomain(OptionalDomain[V]):
     """
 
 
-@dataclass(frozen=True)
+@frozen
 class SetDomain(LeafDomain, Generic[I]):
     """All sets of ids of one sort, as masks; a plain set is an ascending list."""
 
@@ -272,7 +272,7 @@ class SetDomain(LeafDomain, Generic[I]):
         return mask
 
 
-@dataclass(frozen=True)
+@frozen
 class PresentDomain(LeafDomain):
     """Another leaf domain where a bound is not 0; elsewhere the field is absent: no bits, and its code is 0."""
 

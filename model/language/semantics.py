@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, current
@@ -17,7 +18,7 @@ from acked.model.language.sets import SetValue
 from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V
 
 
-@dataclass(frozen=True)
+@frozen
 class Guard:
     """One labelled clause of an action's guard and the source line that states it."""
 
@@ -83,7 +84,7 @@ Chooser = Callable[[str, Any], Any]
 """From the name of a choice and the domain of its values (a `LeafDomain`) to the value that is chosen."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Trace(Context):
     """The context of an action, a property or an initial state; `guards` and `chooser` are None in properties.
 

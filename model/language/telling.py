@@ -11,10 +11,10 @@ Functions among the declarations are given a `Telling` of the step, and may ask 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import UnknownName
 from acked.model.language.domain import LeafDomain, Range
 from acked.model.language.values import Id, Int
@@ -90,7 +90,7 @@ Words = Callable[[Telling], str]
 """From the telling of a step to a sentence."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Role:
     """A party of which there is one, by the name that readers see.
 
@@ -108,7 +108,7 @@ CONSUMER = Role("consumer")
 CLIENT = Role("client")
 
 
-@dataclass(frozen=True)
+@frozen
 class Those:
     """Ids that are taken from the state: `Those(Replica, lambda t: t.before.controller.leader)`; None stands for nobody.
 
@@ -168,7 +168,7 @@ class Course(Enum):
     ARRIVES = "arrives: the one in flight or, if there is none, one that this step sends"
 
 
-@dataclass(frozen=True)
+@frozen
 class Tells:
     """A message of a step: its sender, its receiver and its text.
 
@@ -197,7 +197,7 @@ class Tells:
         return self.sender, self.receiver
 
 
-@dataclass(frozen=True)
+@frozen
 class Ends:
     """What is on its way from or to somebody will not arrive any more, such as on connections that are gone.
 

@@ -16,6 +16,7 @@ from itertools import product, zip_longest
 from math import prod
 from typing import cast
 
+from acked.base.frozen import frozen
 from acked.model.formulas.binding import all_closed, closed
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator, leaves_of
@@ -40,7 +41,7 @@ MAX_NODES = 500_000
 """A pool with more nodes (some 150 MB) is not added to: the next instance begins a new one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Effect:
     """What an action does with its parameters bound: enabled where every guard holds, then the updates happen at once.
 
@@ -57,7 +58,7 @@ class Effect:
     parameters: Domains
 
 
-@dataclass(frozen=True)
+@frozen
 class ActionInstance(Effect):
     """An action with its parameters bound: what it does, under its name and arguments."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto, unique
 
+from acked.base.frozen import frozen
 from acked.reports.console import harmless
 from acked.reports.exports.subject import Exported
 from acked.reports.pictures.picture import Message
@@ -89,7 +89,7 @@ class End(Enum):
 _SIGNS = {End.ARRIVES: "->>", End.LEAVES: "--)", End.LOST: "-x"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Arrow:
     """A message as a step draws it; `fate` says in words when it is sent or arrives, where that is another step."""
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.result import Counterexample
 from acked.reports.console import harmless
 from acked.reports.runs.view import TraceView
 
 
-@dataclass(frozen=True)
+@frozen
 class Exported:
     """A run with what there is to show of it; `step` is the one that a format with a single picture shows."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.checker.question.fairness import read_fairness
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
@@ -51,7 +51,7 @@ _CONTINUED = "\n" + " " * 8
 """Between the parts of a formula that stand below each other."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Module:
     """A module and its configuration, as texts of files that are named after it."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.formulas.expr import Expr, Op, Pool, operands
 from acked.model.formulas.places import located
 from acked.model.language.action import Action
@@ -30,7 +30,7 @@ from acked.model.language.values import Bool, Value
 from acked.reports.exports.tla_names import claimed
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """What stands at a path of the state, before the step or after it (`is_primed`); indices may be expressions."""
 
@@ -44,7 +44,7 @@ class Place:
         return self.leaf.domain.bare
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable:
     """A parameter, a choice, or what a quantifier or a function binds (`is_bound`)."""
 
@@ -53,7 +53,7 @@ class Variable:
     is_bound: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Clamped:
     """An index that may lie beyond an array of `count` elements: the last one then, as reads are total."""
 
@@ -61,7 +61,7 @@ class Clamped:
     count: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Quantified:
     """Whether a body holds for every or for some value of variables, or for every or some member of a set."""
 
@@ -174,7 +174,7 @@ class Quantifying(Finite):
 # -- what is written ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Assigned:
     """A code that is put to a place, where a condition holds."""
 
@@ -183,7 +183,7 @@ class Assigned:
     when: Expr | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Blanked:
     """A log whose slots from an offset on become blank."""
 
@@ -192,7 +192,7 @@ class Blanked:
     cut: Expr
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Copied:
     """A log whose slots between two offsets get what another one had there after the first `moment` writes."""
 
@@ -317,7 +317,7 @@ def _plain(code: Expr) -> int | Expr:
 # -- what is read -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """An action, or the initial state: its variables with their domains, its clauses, and what it writes."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.gate.gate import GateEntry
 from acked.checker.question.result import Counterexample
@@ -19,7 +19,7 @@ from acked.reports.runs.view import TraceView, view_of
 from acked.reports.units import plural
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceLine:
     """A line of a file; `what` names what stands there."""
 
@@ -34,7 +34,7 @@ class SourceLine:
         return Path(self.file if relative.startswith("..") else relative).as_posix()
 
 
-@dataclass(frozen=True)
+@frozen
 class FailedProperty:
     """A violated promise of a red spec with its shortest run; `places` are lines of the protocol's source."""
 
@@ -61,7 +61,7 @@ class FailedProperty:
         return trace_document(self.found)
 
 
-@dataclass(frozen=True)
+@frozen
 class Failure:
     """A red entry and what its search found violated."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acked.base.frozen import frozen
 from acked.base.release import LATEST
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
@@ -23,7 +24,7 @@ MARK = '<meta name="generator" content="acked gallery">'
 """By this line a folder is known as a gallery that may be written again."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Story:
     """One promise asked of one spec; `holds` is None where it was not decided, `page` the file of a violation's story.
 

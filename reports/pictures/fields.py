@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from acked.base.frozen import frozen
 from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance
@@ -43,7 +43,7 @@ NOTHING = (FLAG, SET, MESSAGES)
 Place = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """How a value is written: its kind, what one of its sort is called (empty of plain numbers and names), and its parts.
 
@@ -57,7 +57,7 @@ class Shape:
     room: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """Something that is written beside its name: where it is in the state, or in what it is a part of, and its shape."""
 
@@ -66,7 +66,7 @@ class Part:
     shape: Shape
 
 
-@dataclass(frozen=True)
+@frozen
 class Card:
     """What is shown of one id, or of a field that is nobody's: its log, if it has one, and its parts."""
 

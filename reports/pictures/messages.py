@@ -6,9 +6,10 @@ Reading the declarations of a step (`acked.model.language.telling`), and what is
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
+from acked.base.frozen import frozen
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
 from acked.model.language.domain import Constants, SetDomain
@@ -19,7 +20,7 @@ from acked.model.language.values import Id
 from acked.reports.pictures.picture import Message, Moment, Pictures
 
 
-@dataclass(frozen=True)
+@frozen
 class Underway:
     """A message that departed and did not arrive so far; which one of which channel it is (see `Tells`)."""
 
@@ -28,7 +29,7 @@ class Underway:
     number: Hashable = None
 
 
-@dataclass(frozen=True)
+@frozen
 class StepMessages:
     """Who took a step, its messages in order, and what is on its way after it."""
 

@@ -7,10 +7,11 @@ what they are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.language.protocol import Instance
 from acked.model.language.protocol import Protocol as ShippedProtocol
 from acked.model.language.telling import Sort
@@ -55,7 +56,7 @@ class Sign(Enum):
     BADGE = "badge"
 
 
-@dataclass(frozen=True)
+@frozen
 class Explained:
     """One entry of a legend. `sample` is what is shown of a record or in a badge, `tone` is that badge's."""
 
@@ -65,7 +66,7 @@ class Explained:
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True)
+@frozen
 class Look:
     """What is the same in all pictures of a protocol.
 
@@ -89,7 +90,7 @@ class MarkerKind(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """One offset of one log: a record and the leader epoch that wrote it, or None past the log end.
 
@@ -110,7 +111,7 @@ class Cell:
         return self.record, self.epoch
 
 
-@dataclass(frozen=True)
+@frozen
 class Marker:
     """A position in a log, such as its end; it stands before the offset of that number."""
 
@@ -119,7 +120,7 @@ class Marker:
     offset: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Badge:
     """One fact about whom a row is of, in two or three words; `kind` identifies it among the badges of a row."""
 
@@ -128,7 +129,7 @@ class Badge:
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """One broker or the like: `key` identifies the row, `name` is its lane and what people read, `epoch` the one it knows.
 
@@ -147,7 +148,7 @@ class Row:
         return next((marker.offset for marker in self.markers if marker.place is place), None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Fact:
     """One fact in a box; `key` identifies the fact, `text` is the whole fact in words, `tone` is as of a badge."""
 
@@ -156,7 +157,7 @@ class Fact:
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True)
+@frozen
 class Box:
     """Someone without a log: the controller, a producer, a consumer."""
 
@@ -166,7 +167,7 @@ class Box:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Message:
     """What one actor sends to another. A picture lists the messages that its step sends, receives or drops.
 
@@ -185,7 +186,7 @@ class Message:
     is_late: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """One state: rows, boxes, the messages of the step that led here, and who took that step.
 
@@ -205,7 +206,7 @@ class Picture:
         return bool(self.rows or self.boxes)
 
 
-@dataclass(frozen=True)
+@frozen
 class Moment:
     """One step as a provider sees it; `before` and `action` are None where a run begins.
 
@@ -275,7 +276,7 @@ class Pictures:
 # -- differences -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class RowChange:
     """What differs in a row: whether its epoch does, which offsets, which markers, and badges that are new."""
 
@@ -285,7 +286,7 @@ class RowChange:
     badges: frozenset[Badge] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class BoxChange:
     """What differs in a box: whether its epoch does, and the keys of facts that are new or other than before."""
 
@@ -293,7 +294,7 @@ class BoxChange:
     facts: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class Differences:
     """What differs in a picture, by the keys of its rows and boxes."""
 

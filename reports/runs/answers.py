@@ -6,8 +6,8 @@ The one place that decides what may be claimed of a property after a search that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.checker.question.result import Result, StopReason, Verdict, Violation
 from acked.checker.replay.explain import in_words
 from acked.invariants.property import Property
@@ -15,7 +15,7 @@ from acked.model.language.protocol import Instance
 from acked.reports.units import plural
 
 
-@dataclass(frozen=True)
+@frozen
 class PropertyAnswer:
     """A property and what the search found: `holds` is None if nothing was found but not every state was seen."""
 

@@ -6,13 +6,13 @@ Joining what was sent with where it arrived, and what became of a message in wor
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.reports.pictures.picture import Message
 from acked.reports.runs.view import StepView
 
 
-@dataclass(frozen=True)
+@frozen
 class Lanes:
     """The actors, in order; who acted in each step (None if unknown); and every message, in order of sending."""
 

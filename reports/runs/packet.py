@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal
@@ -216,7 +217,7 @@ class Packer:
         return _packed_picture(picture, self._rows, self._boxes)
 
 
-@dataclass(frozen=True)
+@frozen
 class SeenView:
     """A step that was seen, and not derived from the protocol: its sentence and its picture, and plain facts for the page.
 

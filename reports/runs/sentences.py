@@ -5,15 +5,14 @@ From an outcome's shortest run to what happened, step by step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.frozen import frozen
 from acked.checker.batch.outcome import FoundViolation, Task
 
 _MAX_DETAILS = 2
 """Disagreements named in one sentence."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceSentences:
     """The property, how the last step breaks it, and a sentence for every step, the first action first.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acked.base.frozen import frozen
 from acked.reports import palette
 from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
 from acked.reports.pictures.picture import (
@@ -140,7 +141,7 @@ def _explanation(item: Explained, look: Look, glyphs: Glyphs) -> str:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Layout:
     """Column widths that hold for all steps of a trace, so that the eye can follow a column downwards."""
 

@@ -10,9 +10,10 @@ leads to, so a trace of n states ends with step n - 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.diagnosis.remedy import remedy_of
 from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import GRAPH_KINDS, Question
@@ -37,7 +38,7 @@ _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FieldChange:
     """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
 
@@ -46,7 +47,7 @@ class FieldChange:
     after: str
 
 
-@dataclass(frozen=True)
+@frozen
 class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
@@ -83,7 +84,7 @@ class StepView:
         return tuple(mark.property for mark in self.marks if mark.holds is False)
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceStory:
     """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
 
@@ -96,7 +97,7 @@ class TraceStory:
     """Whether the run leads to something that was looked for, and breaks nothing."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceView:
     """A whole trace; `story` is None for a run that violates nothing.
 
@@ -251,7 +252,7 @@ class StepTeller:
         return step, Past(index, tuple(codes), tuple(told), state, picture, memory, messages.underway, is_whole)
 
 
-@dataclass(frozen=True)
+@frozen
 class Past:
     """What a step leaves behind for those after it; see `StepTeller`."""
 

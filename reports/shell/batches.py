@@ -5,12 +5,12 @@ The options alone; what they stand for is imported when it is wanted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.version import __version__
 from acked.reports.shell.options import CACHE, JOBS, MEMORY, collects, option, warn_without_cache
 
@@ -22,7 +22,7 @@ MEMORY_EACH = MEMORY.saying("Memory for the visited states of each search, e.g. 
 MASTER = option("--master", help="Search in tasks of this Spark instead of here, e.g. local[2] or spark://HOST:PORT.")
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchOptions:
     """Where many searches run, and whether answers that were found before count."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.base.names import repeats
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acked.checker.store.run_directory import RunDirectory
 
 
-@dataclass(frozen=True)
+@frozen
 class EngineOptions:
     """What the command line says about engines; `spec` is what the user called the spec, `memory` is None if not given."""
 

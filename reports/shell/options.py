@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.files import is_uri
+from acked.base.frozen import frozen
 from acked.base.names import repeats
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
@@ -94,7 +95,7 @@ class RunPlace(click.ParamType["Path | str"]):
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
+@frozen
 class Declared:
     """An option or, without dashes, an argument: how it is written, and what click is told of it."""
 
@@ -185,7 +186,7 @@ OUT = option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", hel
 # -- the values that they are collected into ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class SpecChanges:
     """What the command line changes in a spec: constants, and the release of Kafka whose rules and defaults it has."""
 
@@ -211,7 +212,7 @@ class SpecChanges:
 UNCHANGED = SpecChanges()
 
 
-@dataclass(frozen=True)
+@frozen
 class AskedSpec:
     """What the command line calls a spec, and what it changes in it."""
 
@@ -237,7 +238,7 @@ def bound(constants: Constants) -> dict[str, Value]:
     return dict(constants)
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchLimits:
     """How far one search goes; None stands for the default."""
 
@@ -253,7 +254,7 @@ class SearchLimits:
         return Bounds(workers, memory, self.max_depth, self.max_states)
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceSource:
     """How a trace is read: as a run of the spec that the user names, or trusting the protocol file that it names.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import click
 
 from acked.base.errors import SystemFailure
 from acked.base.files import check_writable, write_text
+from acked.base.frozen import frozen
 from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 
@@ -58,7 +58,7 @@ def make_folder(folder: Path) -> None:
         raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
 
 
-@dataclass(frozen=True)
+@frozen
 class Output:
     """What `--format` and `--quiet` choose: the form of the answer on stdout, and whether stderr has progress."""
 
@@ -92,7 +92,7 @@ class Output:
         return BatchProgress(noun, sys.stderr, self.quiet)
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceFile:
     """What `--trace-out` names: the file for the answer's trace, or none."""
 

@@ -11,18 +11,19 @@ import ast
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from inspect import Parameter, signature
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any, NoReturn, TypeAlias
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.reports.standalone.sources import Untranslatable, definition_of, names_bound, names_in, own_nodes
 
 
-@dataclass(frozen=True)
+@frozen
 class Host:
     """A value that is known when the page is made."""
 

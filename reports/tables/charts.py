@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
+from acked.base.frozen import frozen
 from acked.reports import units
 from acked.reports.console import harmless
 
@@ -20,7 +20,7 @@ _TICKS = 5
 """About so many numbers stand at an axis."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Series:
     """Values from left to right, or from top to bottom, in a colour; `name` is for the legend, where there is one."""
 
@@ -29,7 +29,7 @@ class Series:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnChart:
     """A column per number of `places`."""
 
@@ -39,7 +39,7 @@ class ColumnChart:
     series: Series
 
 
-@dataclass(frozen=True)
+@frozen
 class Line(ColumnChart):
     """A point instead, joined by a line; `mark` is a value with a line of its own across the panel."""
 
@@ -47,7 +47,7 @@ class Line(ColumnChart):
     mark: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Bars:
     """A row per name, with a bar of every series: the later ones lie, thinner, on the earlier ones."""
 

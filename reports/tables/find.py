@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.replay.trace_file import trace_document
@@ -24,7 +24,7 @@ class Reach(Enum):
     INCOMPLETE = "incomplete"
 
 
-@dataclass(frozen=True)
+@frozen
 class PredicateSearch:
     """A search for predicates, its result, and the properties that are shown beside the states on the way."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum, unique
 
+from acked.base.frozen import frozen
 from acked.reports.console import Console, put, put_paragraph
 
 
@@ -19,7 +19,7 @@ class Status(StrEnum):
     KNOWN = "known, not backported"
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A finding with the promise that is broken, in which releases, the command that shows it, and its page in docs/."""
 

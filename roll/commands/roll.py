@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ from acked.audit.decision.gather import Recognised
 from acked.audit.moves.plan import read_plan
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
+from acked.base.frozen import frozen
 from acked.model.partition.rules.versions import ZOOKEEPER
 from acked.reports.shell.batches import BatchOptions
 from acked.reports.shell.options import CACHE, FORMAT, OUT, QUIET, collects, option
@@ -34,7 +35,7 @@ WRITES, LOSS, ALL = "writes", "loss", "all"
 BOTH = "both"
 
 
-@dataclass(frozen=True)
+@frozen
 class Rolling:
     """What the command line asks about brokers."""
 

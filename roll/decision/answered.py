@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from acked.base.frozen import frozen
 from acked.roll.decision.judge import BrokerAnswer, Case, Verdict, Wish, order_of
 from acked.roll.partitions.now import ClusterNow
 
 
-@dataclass(frozen=True)
+@frozen
 class Answered:
     """The answers, worst first; `source` names the cluster or the files, `notes` are remarks, each a sentence."""
 

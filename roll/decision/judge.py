@@ -9,6 +9,7 @@ from enum import Enum, unique
 
 from acked.audit.decision.settings import MAX_REPLICAS
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.model.partition.rules import facts, settings
 from acked.roll.decision.rules import Constants, TopicRules
@@ -26,7 +27,7 @@ class Verdict(Enum):
     MAY = "may"
 
 
-@dataclass(frozen=True)
+@frozen
 class Wish:
     """What counts: refused writes, losses, how the broker stops, and whether what settings alone bring counts too."""
 
@@ -36,7 +37,7 @@ class Wish:
     accepts_settings: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """Partitions that are alike for a broker, and what its going down does to them.
 
@@ -107,7 +108,7 @@ def named(step: str, names: Sequence[int]) -> str:
     return re.sub(r"\b(?:brokers?|leader) \d+(?:(?:, | and )\d+)*(?!\d)|\{\d+(?:, \d+)*\}", name, step)
 
 
-@dataclass(frozen=True)
+@frozen
 class BrokerAnswer:
     """What is known of one broker's going down. `controllers` says what is wrong with the quorum without it, or not known."""
 

@@ -6,7 +6,7 @@ The settings are gathered as an audit gathers them; of what was not read nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import is_unclean_open
@@ -17,6 +17,7 @@ from acked.audit.decision.questions import constants_of
 from acked.audit.decision.release import Deployment, contexts
 from acked.audit.decision.settings import MAX_REPLICAS, configure
 from acked.base.errors import ConfigurationError
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.model.partition.rules import settings
@@ -29,7 +30,7 @@ _NO_MIN_ISR = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicRules:
     """What holds for a topic under the lead of `brokers` (any, if none is named); of a `refusal` nothing can be said.
 

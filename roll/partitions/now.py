@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from acked.audit.clusters.live import Quorum
+from acked.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionNow:
     """A partition: `replicas` are the old ones and the new while it is moved. `isr` and `eligible` are None if unknown."""
 
@@ -45,7 +45,7 @@ class PartitionNow:
         return ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ClusterNow:
     """All that was read. `running` are the brokers that are known to run, `quorum` controllers; None where nothing tells."""
 

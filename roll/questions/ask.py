@@ -14,7 +14,7 @@ from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.bounds import Bounds
-from acked.base.frozen import from_plain, to_plain
+from acked.base.frozen import from_plain, frozen, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import Question
@@ -78,7 +78,7 @@ class Failing(Enum):
         return {Failing.NOTHING: NOTHING, Failing.PROCESS: PROCESS, Failing.MACHINE: MACHINE, Failing.DISK: DISK}[self]
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """The least that has to fail for a loss, and the shortest run to it, in words over the shape's numbers of replicas."""
 
@@ -86,7 +86,7 @@ class Loss:
     steps: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """What can be lost: the `worst`, and every kind of failure by which it can be; nothing if there is none.
 
@@ -98,7 +98,7 @@ class Answer:
     open_: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """A question: a shape, how its broker stops (nothing hangs on that where none is stopped), and the constants."""
 
@@ -107,7 +107,7 @@ class Asked:
     constants: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Begun(Question):
     """A question that begins in other states than `base`; what is compiled of it does not depend on that."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.model.language.protocol import Instance
 from acked.model.partition.state import ACKED, UNSENT
 from acked.roll.questions.protocol import ASKED, OPEN
@@ -21,7 +21,7 @@ RECORD = {"id": 0, "epoch": 0}
 """What was acknowledged, as logs hold it; a producer id stands beside it where there are several."""
 
 
-@dataclass(frozen=True, order=True)
+@frozen(order=True)
 class Role:
     """What one replica of a partition is now; where nobody knows whether it is up it is down, and may be back at once."""
 
@@ -40,7 +40,7 @@ class Role:
         return self.in_sync or self.eligible
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """A partition up to the names of its brokers: the roles of its replicas, in order."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
+from acked.base.frozen import frozen
 from acked.checker.allconstants.certificate import write_certificate
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.proof import AllConstantsOptions, prove_all_constants
@@ -33,7 +34,7 @@ from acked.reports.shell.output import Output, TraceFile, say
 from acked.reports.tables.summary import print_expectation, print_notes
 
 
-@dataclass(frozen=True)
+@frozen
 class ProofFiles:
     """What is to be written beside the answer: a folder of queries, a file of lemma sets, a folder for a certificate."""
 

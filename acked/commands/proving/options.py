@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
+from acked.base.frozen import frozen
 from acked.base.processes import Limits
 from acked.checker.spec.spec import Spec
 from acked.invariants.proofs import all_lemmas, lemmas_for
@@ -23,7 +23,7 @@ EXPLORED_STATES = 2_000_000
 """Distinct states at which the search for a counterexample to induction ends, if the user says nothing else."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Solver:
     """What the solver processes may take."""
 
@@ -39,7 +39,7 @@ class Solver:
         return Limits.sharing(self.jobs, self.timeout, self.memory)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProofOptions:
     """How one spec is proved by induction."""
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from acked.audit.formats.parts.places import Whose
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
@@ -34,7 +35,7 @@ _EVERY = "bindings:*"
 """The topics of bindings that no file names."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Property:
     """A property by the parts of its name; a part in brackets is one part, whatever stands in it."""
 

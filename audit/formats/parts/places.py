@@ -5,19 +5,20 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acked.audit.formats.parts.images import names_no_release, release_of_image
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
 from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Whose:
     """The file that is read, and whose settings a part of it has: of what, and of which cluster."""
 

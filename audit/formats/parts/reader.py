@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, unique
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePath
 
+from acked.base.frozen import frozen
 from acked.cluster.vocabulary.note import Read
 
 _COMMENT = re.compile(r"^\s*[#!]")
@@ -29,7 +29,7 @@ class Sign(IntEnum):
     """Nothing else looks like this, whatever its suffix."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """A file as it is read; its name is what people called it, with the suffix that they gave it."""
 
@@ -56,7 +56,7 @@ class Source:
         return ((at, found[1]) for at, found in numbered if found[1].strip() and not _COMMENT.match(found[1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class Reader:
     """A format; `recognises` tells how surely a text shows it, whatever the file's suffix.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from acked.base.errors import SpecUnreadable
+from acked.base.frozen import frozen
 
 if TYPE_CHECKING:
     from yaml import MappingNode
@@ -33,7 +33,7 @@ _OPENING = re.compile(r"\{\{|\{%|<%")
 _TEMPLATE = re.compile(rf"^(?!\s*#).*?(?:{_OPENING.pattern})")
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A scalar as it is written; `is_block` if its lines are those of the file, from the one after `line`."""
 
@@ -43,7 +43,7 @@ class Text:
     is_block: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Items:
     """A list."""
 
@@ -51,7 +51,7 @@ class Items:
     line: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Field:
     """A key of a mapping, the line on which it stands, and its value."""
 
@@ -65,7 +65,7 @@ class Field:
         return self.node.value if isinstance(self.node, Text) else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Fields:
     """A mapping; no key twice."""
 

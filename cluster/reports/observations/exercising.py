@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.cluster.exercising.course import MEANING
 from acked.cluster.exercising.exercise import Exercise, Exercised
 from acked.cluster.reports.observations.document import judged_document
@@ -36,7 +36,7 @@ class ExerciseProgress(LiveDisplay):
         self.update()
 
 
-@dataclass(frozen=True)
+@frozen
 class Round:
     """What was done in one round, and what was found of each partition in its lines and on its disks."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic
 
+from acked.base.frozen import frozen
 from acked.cluster.playing.driver import A, S
 from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun
@@ -13,7 +13,7 @@ from acked.cluster.playing.script import State
 from acked.reports.pictures.picture import Look, Picture
 
 
-@dataclass(frozen=True)
+@frozen
 class Presentation(Generic[S, A]):
     """How a protocol is shown: in cells of a table, in words, in pictures and in documents.
 

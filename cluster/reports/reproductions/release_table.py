@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from enum import StrEnum, unique
 from typing import Any
 
 from acked.base.errors import ExitCode, SpecUnreadable
+from acked.base.frozen import frozen
 from acked.cluster.playing.reproduce import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.verdict import Verdict
@@ -46,7 +47,7 @@ class Deed(StrEnum):
 _MARKS = {Deed.REPRODUCED: Mark.GOOD, Deed.AS_MODELLED: Mark.OPEN, Deed.PARTED: Mark.BAD, Deed.NOT_DECIDED: Mark.OPEN}
 
 
-@dataclass(frozen=True)
+@frozen
 class ReleaseRow:
     """One question: the spec, its row of the gallery, the promise, rules that are not the release's, and both answers.
 
@@ -85,7 +86,7 @@ class ReleaseRow:
         return f"{self.spec}: the model violates {self.promise}; {did}"
 
 
-@dataclass(frozen=True)
+@frozen
 class WholeRelease:
     """All rows of a release in a mode; `left_out` are slow specs that were not asked, `is_whole` whether all were."""
 

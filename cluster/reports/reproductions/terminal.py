@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.protocol import TOPIC
 from acked.cluster.playing.reproduce import can_be_validated
@@ -35,7 +35,7 @@ Cells = tuple[list[str], str]
 """What stands in a row, and its style."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """The model, the brokers or those of the control: name, a column for each part of a state, and rows by steps' numbers."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
 from acked.base.errors import ExitCode
+from acked.base.frozen import frozen
 from acked.cluster.playing.play import PlayedRun
 
 Played = PlayedRun[Any, Any]
@@ -47,7 +47,7 @@ class Control(StrEnum):
     SAME_WAY = "goes the same way"
 
 
-@dataclass(frozen=True)
+@frozen
 class Judgement:
     """The verdict of a run, and what its control did; None if there is none."""
 

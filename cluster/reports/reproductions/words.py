@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from acked.base.frozen import frozen
 from acked.checker.question.question import Question
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import Found, Reproduction
@@ -37,7 +37,7 @@ def presentation_of(question: Question) -> Presentation[Any, Any]:
     return next(shown, REPLICATION_SHOWN)
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """A run that was played, the promise that it breaks (None: none), and its control, if there is one."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, get_args, get_origin
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, resolve
 from acked.model.language.domain import (
@@ -39,7 +39,7 @@ class Declaration:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@frozen
 class StructDomain(Domain):
     """A fixed set of named fields; made from a `Struct` subclass."""
 
@@ -86,7 +86,7 @@ class StructDomain(Domain):
             domain.encode(value[name], (*path, name), constants, codes)
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrayDomain(Domain):
     """One element per value of the index type."""
 
@@ -119,7 +119,7 @@ class ArrayDomain(Domain):
             self.element.encode(element, (*path, k), constants, codes)
 
 
-@dataclass(frozen=True)
+@frozen
 class LogDomain(Domain):
     """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
 

@@ -9,10 +9,10 @@ A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no lea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import (
@@ -38,7 +38,7 @@ MAX_WORDS = 16
 """A state has at most this many words; the engines size their buffers by it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Leaf:
     """One field of the packed state: bits `shift .. shift+bits-1` of word `word` hold a code below `cardinality`.
 

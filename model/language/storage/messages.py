@@ -7,11 +7,11 @@ turn that says how often there is such a struct: equal contents are one state, i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal
@@ -69,7 +69,7 @@ class QueueView(LogView[S, Place]):
         return view_of(domain.content, taken, ())
 
 
-@dataclass(frozen=True)
+@frozen
 class QueueDomain(LogDomain):
     """A log whose oldest record can be taken."""
 
@@ -172,7 +172,7 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
         return tuple(places)
 
 
-@dataclass(frozen=True)
+@frozen
 class MessagesDomain(ArrayDomain):
     """How often there is each value of a struct: an array by its first field, of arrays by its second, and so on."""
 

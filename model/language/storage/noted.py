@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import attempt
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import Constants
@@ -116,7 +116,7 @@ class Watched:
         return cast("list[Expr]", self._codes)
 
 
-@dataclass(frozen=True)
+@frozen
 class Seen:
     """What a trace looked at: constants with their values, what they make, and leaves with what they hold."""
 

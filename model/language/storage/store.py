@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn, cast
 
+from acked.base.frozen import frozen
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.places import authors_place
@@ -28,7 +29,7 @@ SymbolicPath = tuple[Any, ...]
 """A path whose indices are plain numbers or expressions."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Write:
     """One assignment, append or truncation; `before` are the codes that it changed, by leaf, as they were.
 

@@ -6,8 +6,8 @@ Everything in the reports that knows what a log, a replica's view and the quorum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from acked.base.frozen import frozen
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONTROLLER, PRODUCER, says_set
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State
@@ -28,7 +28,7 @@ Known = tuple[int, int, int]
 """A record at its place: offset, record id, leader epoch."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Memory:
     """What a run has shown so far: what was acknowledged, and what each broker held of it."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from acked.audit.clusters.live import NOT_RUNNING, LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, Quorum
 from acked.audit.clusters.policy import Cluster, Policy
 from acked.base.errors import SystemFailure
+from acked.base.frozen import frozen
 from acked.roll.decision.judge import Wish
 from acked.watch.answers import Watched
 from acked.watch.watch import Watching
@@ -45,7 +46,7 @@ ODD = 'the "first"\\\none'
 FACTS = Watching(None, None, None, None, (), (), None, 30.0, "", False, False, None).facts
 
 
-@dataclass(frozen=True)
+@frozen
 class Scripted(Watched):
     """Says one thing after the other when it is read, an error too."""
 
