@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from abc import update_abstractmethods
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -25,23 +26,24 @@ def frozen(cls: builtins.type[T], /) -> builtins.type[T]: ...
 def frozen(*, eq: bool = True, order: bool = False, repr: bool = True) -> Callable[[builtins.type[T]], builtins.type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, /, *, eq: bool = True, order: bool = False, repr: bool = True) -> Any:
-    """As `dataclasses.dataclass(frozen=True, …)`, to whose module it is one of its own, but for the flag `frozen`.
+    """As `dataclasses.dataclass(frozen=True, …)`, to whose module it is one of its own; both inherit from each other.
 
-    So both do not inherit from each other; nor has it an `InitVar` (TypeError).
+    It has no `InitVar` (TypeError). Two are equal as in Python 3.12: fields that are the same object are equal.
     """
     return (lambda each: _decorated(each, eq, order, repr)) if cls is None else _decorated(cls, eq, order, repr)
 
 
 def _decorated(cls: Any, eq: bool, order: bool, repr: bool) -> Any:
-    if any("__dataclass_fields__" in vars(base) and "__setattr__" not in vars(base) for base in cls.__mro__[1:]):
-        raise TypeError("cannot inherit frozen dataclass from a non-frozen one")
-    if any("InitVar" in str(kind) for kind in cls.__annotations__.values()):
-        raise TypeError(f"{cls.__name__} has an InitVar, for which it needs dataclasses.dataclass")
     if order and not eq:
         raise ValueError("eq must be true if order is true")
     own = {name for name in vars(cls) if name != "__hash__" or cls.__hash__ is not None or "__eq__" not in vars(cls)}
     cls.__doc__ = cls.__doc__ or cls.__name__  # Python's own would look for the signature, slowly.
-    dataclass(init=False, repr=False, eq=False)(cls)
+    inherits = any(map(is_dataclass, cls.__mro__[1:]))
+    dataclass(init=False, repr=False, eq=False, frozen=inherits)(cls)  # Where it inherits, this refuses what it may not.
+    flags = vars(cls)["__dataclass_params__"]
+    flags.init, flags.repr, flags.eq, flags.order, flags.frozen = True, repr, eq, order, True
+    if any(item._field_type.name == "_FIELD_INITVAR" for item in vars(cls)["__dataclass_fields__"].values()):
+        raise TypeError(f"{cls.__name__} has an InitVar, for which it needs dataclasses.dataclass")
     every = fields(cls)
     shown, compared, hashed = ([], [], [])
     for at, item in enumerate(every):
@@ -61,6 +63,7 @@ def _decorated(cls: Any, eq: bool, order: bool, repr: bool) -> Any:
             setattr(cls, name, recursive_repr()(method) if name == "__repr__" else method)
         elif name not in ("__init__", "__repr__", "__eq__", "__hash__"):
             raise TypeError(f"Cannot overwrite attribute {name} in class {cls.__name__}")
+    update_abstractmethods(cls)
     return cls
 
 
@@ -126,8 +129,10 @@ def _named(method: FunctionType, names: Mapping[str, str], cls: Any) -> Function
     """The method with other names, in the class's module."""
     code = method.__code__
     consts, used, local = (tuple(map(names.get, each, each)) for each in (code.co_consts, code.co_names, code.co_varnames))
-    code = code.replace(co_consts=consts, co_names=used, co_varnames=local)
-    return FunctionType(code, vars(sys.modules[cls.__module__]), closure=method.__closure__)
+    # A debugger of 3.11 writes variables back by name: what is of the text has none that a field could have.
+    free = tuple([f".{name}" for name in code.co_freevars])
+    code = code.replace(co_consts=consts, co_names=used, co_varnames=local, co_freevars=free)
+    return FunctionType(code, vars(sys.modules.get(cls.__module__, builtins)), closure=method.__closure__)
 
 
 def _refusals(cls: Any, names: Collection[str]) -> dict[str, Any]:
