@@ -11,10 +11,13 @@ import sys
 
 
 def main() -> int:
-    """Runs the command and ends with its exit code; returns that where threads are still to end."""
+    """Runs the command and ends with its exit code; returns that where threads or who called it have still to end."""
+    # Not below a profiler, a debugger or what measures coverage: they write when the command is over.
+    is_whole = sys.orig_argv[1:] in (sys.argv, ["-m", "acked", *sys.argv[1:]]) and not sys.flags.inspect
     code = run()
     threads = sys.modules.get("threading")
-    if (threads is None or threads.active_count() == 1) and sys.getprofile() is None and not sys.flags.inspect:
+    is_watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if is_whole and not is_watched and (threads is None or threads.active_count() == 1):
         # All objects, taken apart one by one, would take a sixth of a short command; the system frees them at once.
         atexit._run_exitfuncs()
         with contextlib.suppress(AttributeError, OSError, ValueError):  # Of a stream that is closed Python tells as ever.

@@ -58,7 +58,7 @@ _FETCHING = 10_000
 def features_of_all(
     addresses: Mapping[int, tuple[str, int]], properties: Mapping[str, str], clock: Clock
 ) -> dict[int, Features]:
-    """`features_of` every broker, in order; those that hang take their time together, and no others' turn."""
+    """`features_of` every broker, in order; of those that hang 32 take their time together."""
 
     def ask(address: tuple[str, int]) -> Features:
         return (None, None) if clock.is_over else features_of(address, properties, clock)

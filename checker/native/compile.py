@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -54,7 +55,8 @@ CODE_OF_PROGRAM = 4
 _EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
 """The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
 _MAKING: dict[str, Future[bytes]] = {}
-"""What a thread is compiling, which another one waits for."""
+"""What a thread is compiling, which another one waits for; not in a forked process, which has no such thread."""
+os.register_at_fork(after_in_child=_MAKING.clear)
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 

@@ -11,13 +11,11 @@ from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from acked.base.errors import AckedError
 from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import Haste, Kernel, ObjectCode, begin_loops, compile_optimized
 from acked.checker.question.known import KnownPlan
 from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.shard import Shard
-from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 from acked.model.language.storage.layout import Schema
 
@@ -54,7 +52,8 @@ def begin_beside(protocol: Protocol, constants: Mapping[str, int]) -> Thread:
     """
 
     def begin() -> None:
-        with suppress(ModelError, AckedError):  # which is told when the protocol is traced
+        # Whatever is wrong is told by who traces the protocol or needs the loops; and a command that has refused may be over.
+        with suppress(Exception):
             schema = Schema(protocol.state, constants)
             if (haste := first_haste(schema)) is not Haste.MOST:
                 begin_loops(schema.words, haste)
