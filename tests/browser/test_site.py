@@ -11,7 +11,8 @@ from playwright.sync_api import Page
 from tests.browser.conftest import SERIOUS, Watched
 from tests.docs.test_site import site
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(900)]
+# Without a browser no site is built.
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.usefixtures("browser")]
 
 
 __all__ = ["site"]

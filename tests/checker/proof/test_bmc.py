@@ -318,7 +318,7 @@ def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tu
     instance, schema = native(name).instance, native(name).instance.schema
     steps = instance.enabled_actions(state)
     assume(not any(any(Evaluator([bad for _, bad in step.overflows])(state)) for step in steps))
-    instance.initial = (schema.pack(state),)
+    vars(native(name)).update(initial=(schema.pack(state),))
     explorer = LocalSearch(native(name), Bounds(workers=1, memory=1 << 28, max_depth=2), keeps_states=True)
     found = explorer.run()
     (shard,) = explorer.shards
