@@ -13,7 +13,10 @@ from tests.browser.test_site import serious
 from tests.docs.test_site import site
 from tools.parts.firefox import Firefox
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.fresh_page, pytest.mark.timeout(900)]
+pytestmark = [
+    *(pytest.mark.slow, pytest.mark.browser, pytest.mark.fresh_page, pytest.mark.timeout(900)),
+    pytest.mark.usefixtures("browser"),  # Without one no site is built.
+]
 
 __all__ = ["site"]
 
