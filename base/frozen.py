@@ -57,7 +57,9 @@ def _decorated(cls: Any, eq: bool, order: bool, repr: bool) -> Any:
     if eq:
         texts["__hash__"] = f"(self):return hash({_tuple('self', hashed)})"
     methods = _methods(cls, every, texts, f"({', '.join([f'{every[at].name}=%r' for at in shown])})")
-    for name, method in (methods | _refusals(cls, {item.name for item in every})).items():
+    if not inherits:  # Else Python's own has written them.
+        methods |= _refusals(cls, {item.name for item in every})
+    for name, method in methods.items():
         if name not in own:
             method.__name__, method.__qualname__, method.__module__ = name, f"{cls.__qualname__}.{name}", cls.__module__
             setattr(cls, name, recursive_repr()(method) if name == "__repr__" else method)
