@@ -18,6 +18,7 @@ import hmac
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from pathlib import Path
 
@@ -243,10 +244,7 @@ def _read_key(path: Path) -> bytes | None:
 def _new_key(path: Path) -> bytes | None:
     """Writes a new key, unless another process has just written one, which then is the key."""
 
-    def fill(temporary: str) -> None:
-        if _read_key(path) is None:
-            # What is there is no key, or no secret: it must not keep the name.
-            path.unlink(missing_ok=True)
+    def link(temporary: str) -> None:
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -254,8 +252,32 @@ def _new_key(path: Path) -> bytes | None:
         except OSError:  # a file system without links
             os.replace(temporary, path)
 
+    def fill(temporary: str) -> None:
+        link(temporary)
+        if _read_key(path) is None:
+            # What is there is no key, or no secret: it must not keep the name. One process at a time looks and takes it
+            # away, or the second would take away the key that the first has just written.
+            with _alone_in(path.parent):
+                if _read_key(path) is None:
+                    path.unlink(missing_ok=True)
+                    link(temporary)
+
     _write_temporary(path.parent, os.urandom(_KEY_BYTES).hex().encode() + b"\n", fill)
     return _read_key(path)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While no other process of ours is in here; at once where the file system has no locks."""
+    import fcntl
+
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _write_temporary(folder: Path, content: bytes, use: Callable[[str], None]) -> None:

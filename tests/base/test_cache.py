@@ -11,11 +11,14 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from acked.base import cache
 from acked.base.cache import NotOurs, SealedStore, cache_directory, cache_folder, cache_key, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.sources import sources_hash
@@ -257,6 +260,25 @@ def test_a_key_of_the_environment_is_taken_from_machine_to_machine(
     monkeypatch.setenv("ACKED_CACHE_KEY", "short")
     with pytest.raises(ConfigurationError, match="ACKED_CACHE_KEY has fewer than 16 characters"):
         cache_key(tmp_path)
+
+
+@pytest.mark.parametrize("before", [None, "no key", "00" * 32], ids=["none", "no key", "open to others"])
+def test_who_makes_a_key_at_once_agrees_on_it(home: Path, before: str | None) -> None:
+    """Threads, which the lock keeps apart as it does processes: they start within microseconds of each other."""
+    for at in range(40):
+        folder, barrier = home / str(at), threading.Barrier(6)
+        folder.mkdir()
+        if before is not None:
+            (folder / "cache.key").write_text(before)
+
+        def ask(folder: Path = folder, barrier: threading.Barrier = barrier) -> bytes | None:
+            barrier.wait(30)
+            return cache._key_in(folder)
+
+        with ThreadPoolExecutor(6) as pool:
+            keys = {asked.result(30) for asked in [pool.submit(ask) for _ in range(6)]}
+        assert len(keys) == 1 and None not in keys
+        assert {path.name for path in folder.iterdir()} == {"cache.key"}
 
 
 @pytest.mark.slow
