@@ -122,8 +122,8 @@ def _is_unordered(iterated: object) -> bool:
 def _wrong_call(frame: FrameType, called: Any) -> str:
     """What is wrong with the call of one of Python's own functions; empty if nothing is."""
     owner, name, module = getattr(called, "__self__", None), called.__name__, getattr(called, "__module__", None)
-    random = sys.modules.get("random")
-    if random is not None and isinstance(owner, random.Random):
+    # Another thread may be importing that module, which then has no class yet.
+    if isinstance(owner, getattr(sys.modules.get("random"), "Random", ())):
         return f"a random number {_CHANCE}"
     if module == "posix" and name == "urandom":
         return f"a random number {_CHANCE}"
