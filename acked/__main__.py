@@ -15,9 +15,8 @@ def main() -> int:
     # Not below a profiler, a debugger or what measures coverage: they write when the command is over.
     is_whole = sys.orig_argv[1:] in (sys.argv, ["-m", "acked", *sys.argv[1:]]) and not sys.flags.inspect
     code = run()
-    threads = sys.modules.get("threading")
     is_watched = sys.gettrace() is not None or sys.getprofile() is not None
-    if is_whole and not is_watched and (threads is None or threads.active_count() == 1):
+    if is_whole and not is_watched and not _is_waited_for():
         # All objects, taken apart one by one, would take a sixth of a short command; the system frees them at once.
         atexit._run_exitfuncs()
         with contextlib.suppress(AttributeError, OSError, ValueError):  # Of a stream that is closed Python tells as ever.
@@ -25,6 +24,17 @@ def main() -> int:
             sys.stderr.flush()
             os._exit(code)
     return code
+
+
+def _is_waited_for() -> bool:
+    """Whether another thread than this one has still something to end."""
+    threads = sys.modules.get("threading")
+    if threads is None or threads.active_count() == 1:
+        return False
+    from acked.base.bounds import DISPENSABLE
+
+    others = [thread for thread in threads.enumerate() if thread is not threads.current_thread()]
+    return not all(thread.name.startswith(DISPENSABLE) for thread in others)
 
 
 def run() -> int:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ADDRESS_SPACE_FOR_CODE = 1 << 30
 """What libraries and threads take of a limited address space besides resident memory."""
+DISPENSABLE = "dispensable"
+"""How the names of threads begin whose work is lost when a command that needs it no more ends."""
 
 
 def default_workers() -> int:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from acked.base.bounds import DISPENSABLE
 from acked.base.observer import Observer, Progress
 from acked.reports import units
 from acked.reports.console import Console, open_console, open_terminal
@@ -67,7 +68,7 @@ class LiveDisplay:
     def __enter__(self) -> Self:
         if not self._is_live and not self._is_quiet:
             # What is waited for may report nothing for long, such as the start of Spark.
-            threading.Thread(target=self._go_on, daemon=True).start()
+            threading.Thread(target=self._go_on, name=DISPENSABLE, daemon=True).start()
         if self._is_live:
             self._timer = threading.Timer(LIVE_DELAY, self._open)
             self._timer.daemon = True

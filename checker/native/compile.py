@@ -324,9 +324,11 @@ def compile_once(name: str, make: Callable[[], bytes], store: SealedStore | None
     if stored is not None:
         return stored
     from concurrent.futures import ThreadPoolExecutor
+    from threading import current_thread
 
-    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
-    with ThreadPoolExecutor(1) as apart:
+    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment. It is as
+    # dispensable as the one that waits for it.
+    with ThreadPoolExecutor(1, current_thread().name) as apart:
         making = _MAKING.get(name) or _MAKING.setdefault(name, apart.submit(make))
         try:
             made = making.result()

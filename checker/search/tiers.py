@@ -11,6 +11,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from acked.base.bounds import DISPENSABLE
 from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import Haste, Kernel, ObjectCode, begin_loops, compile_optimized
 from acked.checker.question.known import KnownPlan
@@ -58,7 +59,7 @@ def begin_beside(protocol: Protocol, constants: Mapping[str, int]) -> Thread:
             if (haste := first_haste(schema)) is not Haste.MOST:
                 begin_loops(schema.words, haste)
 
-    beside = Thread(target=begin)
+    beside = Thread(target=begin, name=DISPENSABLE)
     beside.start()
     return beside
 

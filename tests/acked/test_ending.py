@@ -35,6 +35,15 @@ sys.exit(main())
 """
 WAITS = "threading.Thread(target=lambda: (time.sleep(0.3), print('waited ', end=''))).start()"
 LOOKS = "sys.setprofile(lambda *_: None)"
+COMPILES = """
+    from acked.checker.native.compile import compile_once
+    from acked.checker.search import tiers
+    from acked.model.catalogue import PROTOCOLS
+    begun, protocol = threading.Event(), PROTOCOLS["kip320"]
+    tiers.begin_loops = lambda *_: compile_once("some.o", lambda: begun.set() or time.sleep(30) or 1 / 0)
+    tiers.begin_beside(protocol, protocol.bind(dict(replicas=3, log_size=2, max_records=2, max_leader_epoch=2)))
+    begun.wait(60)
+"""
 
 
 @pytest.fixture
@@ -52,8 +61,13 @@ def program(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.mark.parametrize(
     ("work", "then"),
-    [("pass", "at the end"), (WAITS, "waited at the end freed"), (LOOKS, "at the end freed")],
-    ids=["alone", "a thread", "a profile"],
+    [
+        ("pass", "at the end"),
+        (WAITS, "waited at the end freed"),
+        (LOOKS, "at the end freed"),
+        pytest.param(COMPILES, "at the end", marks=pytest.mark.slow),
+    ],
+    ids=["alone", "a thread", "a profile", "loops that nobody needs any more"],
 )
 def test_a_command_ends_at_once_unless_something_still_runs(
     program: Callable[..., subprocess.CompletedProcess[str]], work: str, then: str
