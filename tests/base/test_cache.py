@@ -277,7 +277,8 @@ def test_who_makes_a_key_at_once_agrees_on_it(home: Path, before: str | None) ->
 
         with ThreadPoolExecutor(6) as pool:
             keys = {asked.result(30) for asked in [pool.submit(ask) for _ in range(6)]}
-        assert len(keys) == 1 and None not in keys
+        assert len(keys) == 1
+        assert None not in keys
         assert {path.name for path in folder.iterdir()} == {"cache.key"}
 
 
