@@ -25,6 +25,7 @@ from acked.audit.clusters.live import (
     LiveValue,
 )
 from acked.audit.formats.parts.properties import property_entries
+from acked.base.bounds import threads
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text
 from acked.base.names import near
@@ -164,12 +165,18 @@ def ask_cluster(
     members = {replica for found in topics.values() for part in found.partitions.values() for replica in part.replicas}
     numbers = sorted({*listed.brokers, *members})
     running = [number for number in numbers if number in listed.brokers]
-    # All that the library asks is under way while what it does not know is asked for.
+    # All that the library asks is under way while what it does not know is asked for, which is asked together, too.
     of_racks = admin.describe_cluster(request_timeout=clock.left)
     of_brokers = _settings(admin, "BROKER", list(map(str, running)), 1, len(running), clock)
     of_topics = _settings(admin, "TOPIC", sorted(topics), _AT_ONCE, _UNDER_WAY, clock)
     addresses = {number: (listed.brokers[number].host or "", listed.brokers[number].port) for number in running}
-    of_each = requests.features_of_all(addresses, properties, clock)
+    with threads(2) as beside:
+        of_moves, of_quorum = None, None
+        if with_moves and addresses:
+            controller = addresses.get(listed.controller_id) or next(iter(addresses.values()))
+            of_moves = beside.submit(requests.moves_under_way, controller, properties, clock)
+            of_quorum = beside.submit(requests.quorum_of, controller, properties, clock)
+        of_each = requests.features_of_all(addresses, properties, clock)
     answering, features = requests.levels_of(of_each)
     eligible: Eligible = {}
     if answering is not None and features and features.get(keys.ELR):
@@ -180,12 +187,9 @@ def ask_cluster(
     levels = {number: newest for number, (_, newest) in of_each.items()}
     brokers = [_broker(number, told.get(number, NOT_RUNNING), racks.get(number), levels.get(number)) for number in numbers]
     found = [_topic(topics[name], name, eligible, answer) for name, answer in zip(sorted(topics), of_topics, strict=True)]
-    quorum, moving = None, None
-    if with_moves and listed.brokers:
-        at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
-        moving = requests.moves_under_way((at.host or "", at.port), properties, clock)
-        found = [_mark_moves(one, moving or {}) for one in found]
-        quorum = requests.quorum_of((at.host or "", at.port), properties, clock)
+    moving = None if of_moves is None else of_moves.result()
+    found = [_mark_moves(one, moving or {}) for one in found]
+    quorum = None if of_quorum is None else of_quorum.result()
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features, quorum, moving is not None)
 

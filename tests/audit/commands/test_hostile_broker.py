@@ -9,11 +9,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
+from acked.audit.clusters.live import Quorum
 from acked.audit.commands import live, requests
+from acked.audit.commands.connection import DESCRIBE_QUORUM, LIST_REASSIGNMENTS
 from acked.audit.commands.live import ask_apart
 from acked.base import processes
 from acked.base.errors import ConfigurationError, SystemFailure
@@ -140,6 +144,45 @@ def test_brokers_are_asked_for_their_features_together() -> None:
         addresses = dict.fromkeys((1, 2, 3), (host, int(port)))
         found = requests.features_of_all(addresses, {}, requests.Clock(time.monotonic() + SECONDS))
     assert found == dict.fromkeys((1, 2, 3), ({}, 27))
+
+
+MOVE = {"partition_index": 4, "replicas": [1, 2, 3], "adding_replicas": [3], "removing_replicas": [1]}
+VOTER = {"replica_id": 1, "log_end_offset": 9, "last_fetch_timestamp": -1, "last_caught_up_timestamp": -1}
+QUORUM = {"partition_index": 0, "error_code": 0, "leader_id": 1, "leader_epoch": 1, "high_watermark": 9,
+          "current_voters": [VOTER], "observers": []}  # fmt: skip
+OF_THE_CONTROLLER = {
+    API_VERSIONS: {"error_code": 0, "throttle_time": 0, "api_keys": [], "supported_features": []},
+    LIST_REASSIGNMENTS: {"throttle_time": 0, "error_code": 0, "error_message": None,
+                         "topics": [{"name": "orders", "partitions": [MOVE]}]},
+    DESCRIBE_QUORUM: {"error_code": 0, "topics": [{"topic_name": "__cluster_metadata", "partitions": [QUORUM]}]},
+}  # fmt: skip
+
+
+def test_a_controller_is_asked_for_moves_and_its_quorum_while_brokers_tell_of_their_features(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that hangs costs its time once: all three are answered when all three have been asked."""
+    together = threading.Barrier(3)
+
+    def answer(request: bytes) -> bytes:
+        together.wait(SECONDS)
+        head = request_head(request)
+        return write_response(head.api, head.version, head.correlation, OF_THE_CONTROLLER[head.api])
+
+    replicas = SimpleNamespace(id=4, replicas=[1, 2, 3], isrs=[1, 2, 3], leader=1)
+    topics = {"orders": SimpleNamespace(error=None, partitions={4: replicas})}
+    racks = Future[object]()
+    racks.set_result(SimpleNamespace(nodes=[]))
+    admin = SimpleNamespace(describe_cluster=lambda **_: racks, describe_configs=lambda *_, **__: {})
+    with broker(answer) as address:
+        host, _, port = address.partition(":")
+        brokers = {1: SimpleNamespace(host=host, port=int(port))}
+        listed = SimpleNamespace(brokers=brokers, topics=topics, controller_id=1)
+        monkeypatch.setattr(live, "_connect", lambda *_: (admin, listed))
+        found = live.ask_cluster(address, {}, 2 * SECONDS, with_moves=True)
+    ((orders,),) = [topic.partitions for topic in found.topics]
+    assert (found.are_moves_known, orders.adding, orders.removing) == (True, (3,), (1,))
+    assert found.quorum == Quorum(1, (1,), (1,))
 
 
 def test_no_broker_is_asked_for_its_features_once_the_time_is_over(

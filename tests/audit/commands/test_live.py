@@ -82,7 +82,7 @@ class FakeAdmin:
             )
             for name, (partitions, _) in self.topics.items()
         }
-        return SimpleNamespace(brokers=brokers, topics=topics)
+        return SimpleNamespace(brokers=brokers, topics=topics, controller_id=1)
 
     def describe_cluster(self, request_timeout: float) -> Future[Any]:
         return done(SimpleNamespace(nodes=[SimpleNamespace(id=n, rack=self.racks.get(n)) for n in self.brokers]))
