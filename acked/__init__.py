@@ -63,12 +63,12 @@ if TYPE_CHECKING:
     from acked.api import Page, Step, Trace, ask, check, find, invariant, load_spec, prove, simulate, step_property
     from acked.base.bounds import Bounds
     from acked.base.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable, SystemFailure
-    from acked.base.observer import Observer
     from acked.checker.diagnosis.difference import Comparison, Side
     from acked.checker.explore.simulate import Simulation
     from acked.checker.proof.result import ProofResult
     from acked.checker.question.coverage import ClauseCoverage
     from acked.checker.question.ledger import StopPolicy
+    from acked.checker.question.observer import Observer
     from acked.checker.question.question import Question
     from acked.checker.question.result import Result, StopReason, Verdict, Violation
     from acked.checker.question.user_properties import liveness, recoverable
@@ -212,7 +212,7 @@ _PLACES = {
     "acked.base.errors": "AckedError ConfigurationError ExitCode SpecUnreadable SystemFailure",
     "acked.checker.diagnosis.difference": "Comparison Side",
     "acked.checker.explore.simulate": "Simulation",
-    "acked.base.observer": "Observer",
+    "acked.checker.question.observer": "Observer",
     "acked.checker.proof.result": "ProofResult",
     "acked.checker.question.coverage": "ClauseCoverage",
     "acked.checker.question.ledger": "StopPolicy",

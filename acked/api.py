@@ -17,7 +17,6 @@ from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.files import write_text
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.diagnosis.difference import Side
 from acked.checker.explore.simulate import Plan, Simulation
@@ -27,6 +26,7 @@ from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason, Violation
 from acked.checker.question.user_properties import SOUGHT, check_texts, sought, written_invariant

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from acked.api import Page, Subject, Trace, asked
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
-from acked.base.observer import Observer
 from acked.checker.dataset.searched import searched, temporary_folder
 from acked.checker.diagnosis.difference import Comparison, compare
 from acked.checker.question.coverage import ClauseCoverage, clause_coverage, clauses_of, coverage_probes
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Verdict
 from acked.checker.search.local import search

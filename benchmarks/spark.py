@@ -31,9 +31,9 @@ sys.path.insert(0, str(ROOT))
 
 from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
-from acked.base.observer import Observer, Progress  # noqa: E402
 from acked.checker.native.compile import Kernel  # noqa: E402
 from acked.checker.native.shape import shape_of  # noqa: E402
+from acked.checker.question.observer import Observer, Progress  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import LocalSearch, search  # noqa: E402

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from acked.base.bounds import DISPENSABLE
-from acked.base.observer import Observer, Progress
+from acked.checker.question.observer import Observer, Progress
 from acked.reports import units
 from acked.reports.console import Console, open_console, open_terminal
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ExitCode
-from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.search.tiers import begin_beside

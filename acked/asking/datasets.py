@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import is_uri
-from acked.base.observer import Observer
 from acked.checker.dataset.counting import NeedsSpark, count
 from acked.checker.dataset.executors import Wanted, write_on_spark
 from acked.checker.dataset.mistakes import refuse_mistakes, views_of_dataset, views_of_question
@@ -18,6 +17,7 @@ from acked.checker.dataset.parquet import Condition, Written, refuse_occupied, w
 from acked.checker.dataset.searched import searched, temporary_folder
 from acked.checker.dataset.sql import CONF, about, answer_sql
 from acked.checker.predicate.parse import PredicateError
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.spark.session import SparkSettings
 from acked.checker.spec.spec import Spec

@@ -7,9 +7,9 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.checker.diagnosis.easiest import Easiest, easiest_of
 from acked.checker.diagnosis.necessary import Necessity, necessity
+from acked.checker.question.observer import Observer
 from acked.checker.question.result import Counterexample, Result, Violation
 from acked.invariants.property import ONE_TRACE
 from acked.reports.console import Console

@@ -22,7 +22,8 @@ from typing import TypeVar
 from acked.audit.decision.faults import MAX_STATES_BESIDES, AuditQuestion, Faults, read_faults
 from acked.audit.decision.questions import QUESTIONS, without_effect
 from acked.base.files import PACKAGE
-from acked.base.frozen import from_plain, frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task

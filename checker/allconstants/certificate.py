@@ -18,7 +18,8 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable, SystemFailure
 from acked.base.files import read_bytes, read_text, write_text
-from acked.base.frozen import from_plain, frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain, to_plain
 from acked.base.version import __version__
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument

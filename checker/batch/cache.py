@@ -18,7 +18,7 @@ from typing import Any
 from acked.base.cache import NotOurs, SealedStore
 from acked.base.errors import AckedError
 from acked.base.files import ROOMS
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.base.sources import sources_hash
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.batch.shipped import ShippedAnswers

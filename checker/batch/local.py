@@ -13,10 +13,10 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import open_cache
 from acked.base.errors import AckedError
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, Progress
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.question.observer import Observer, Progress
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.tracings import Tracings
 

@@ -1,6 +1,6 @@
 """A question and its answer as plain data, for other processes and for files.
 
-`Task` and `Outcome`, both of them data that `base/frozen.py` makes JSON of.
+`Task` and `Outcome`, both of them data that `base/plain.py` makes JSON of.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import field, replace
 from enum import Enum, unique
 from typing import TYPE_CHECKING, Any
 
-from acked.base.frozen import frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import to_plain
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words

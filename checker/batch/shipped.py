@@ -22,7 +22,7 @@ from typing import Any
 
 from acked.base.errors import AckedError, SpecUnreadable
 from acked.base.files import PACKAGE, read_bytes
-from acked.base.frozen import to_plain
+from acked.base.plain import to_plain
 from acked.base.sources import sources_hash
 from acked.checker.batch.outcome import FoundViolation, Outcome, Probing, Task
 from acked.checker.question.result import ActionCount, StopReason, Verdict

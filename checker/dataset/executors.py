@@ -21,10 +21,10 @@ import numpy as np
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.base.optional import optional_packages
 from acked.checker.dataset.level_arrays import chosen_levels, codec_of, states_in
 from acked.checker.dataset.parquet import Condition, Rows, Written, write_tables
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.spark.hadoop import HadoopFolder
 from acked.checker.spark.jobs import Pages

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acked.base.errors import SystemFailure
-from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import search

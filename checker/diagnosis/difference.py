@@ -9,13 +9,13 @@ from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.frozen import frozen
 from acked.base.names import choices
-from acked.base.observer import Observer
 from acked.checker.diagnosis.rows import rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Run, StopReason, Words

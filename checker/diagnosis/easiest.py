@@ -12,10 +12,10 @@ from itertools import pairwise
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ExitCode
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.checker.diagnosis.rows import ListRows, rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.search.local import LocalSearch

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from acked.base.errors import SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.result import Bounded, Method, ProofResult
 from acked.checker.question.marks import marks_at_end
+from acked.checker.question.observer import Observer, ProofProgress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation
 from acked.checker.solver.problem import conditions, make_problem

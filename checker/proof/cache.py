@@ -13,7 +13,8 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from acked.base.cache import NotOurs, SealedStore
-from acked.base.frozen import from_plain, frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain, to_plain
 from acked.base.sources import sources_hash
 from acked.checker.allconstants.proof import ObligationResult
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirm
 from acked.checker.proof.result import (
@@ -35,6 +34,7 @@ from acked.checker.proof.result import (
     Reachability,
 )
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, ProofProgress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
 from acked.checker.search.local import LocalSearch

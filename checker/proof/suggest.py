@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from acked.base.bounds import Bounds
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, InductionCounterexample, ProofResult
 from acked.checker.proof.vocabulary import Atom, Variable, atoms_of, bindings, loop_over, variables_of
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import LocalSearch, search

@@ -15,13 +15,13 @@ from enum import Enum, unique
 
 from acked.base.errors import SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import Counterparts
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, ProofProgress
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import search

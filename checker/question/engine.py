@@ -17,8 +17,8 @@ from typing import Protocol, TypeVar
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.frozen import frozen
-from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.base.bounds import Bounds, give_way, threads
 from acked.base.errors import SystemFailure
-from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import compile_kernel, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.known import TextQuestion
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words

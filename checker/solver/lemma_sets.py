@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.files import PACKAGE, open_file, write_text
-from acked.base.frozen import from_plain, frozen
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.language.protocol import Protocol
 

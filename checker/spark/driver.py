@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, Progress
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized
 from acked.checker.native.shape import shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import LeavesDomain, Ledger, LevelReport, StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Violation, Words
 from acked.checker.shards.compact import FORGET_FROM

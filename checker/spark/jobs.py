@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from acked.base.errors import SystemFailure
-from acked.base.observer import Progress
+from acked.checker.question.observer import Progress
 from acked.checker.question.question import Question
 from acked.checker.spark.meeting import TaskLost
 from acked.checker.spark.seat import Alone, Orphaned

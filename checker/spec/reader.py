@@ -11,8 +11,8 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.base.frozen import field_types
 from acked.base.names import choices, near
+from acked.base.plain import field_types
 from acked.checker.spec.variants import document_of, file_and_variant, lines_of, place_of
 
 if TYPE_CHECKING:

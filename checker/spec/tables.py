@@ -11,7 +11,8 @@ from dataclasses import field
 from types import NoneType
 from typing import Any, get_args
 
-from acked.base.frozen import field_types, frozen
+from acked.base.frozen import frozen
+from acked.base.plain import field_types
 from acked.checker.question.result import Verdict
 from acked.checker.spec.reader import Names
 from acked.checker.spec.remarks import Claim, GalleryEntry

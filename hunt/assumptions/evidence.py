@@ -10,7 +10,8 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
-from acked.base.frozen import from_plain, frozen
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain
 
 EVIDENCE = Path(__file__).with_name("evidence.toml")
 

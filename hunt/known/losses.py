@@ -10,8 +10,9 @@ from typing import Any
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
-from acked.base.frozen import from_plain, frozen
+from acked.base.frozen import frozen
 from acked.base.names import choices, near
+from acked.base.plain import from_plain
 from acked.checker.spec.resolve import no_constant, protocol_named
 from acked.checker.spec.spec import load_spec
 from acked.checker.spec.variants import specs_under

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.hunt.playing.outcome import Played
 from acked.hunt.search.hunt import Sighting, key_of

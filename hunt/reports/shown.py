@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acked.base.frozen import to_plain
+from acked.base.plain import to_plain
 from acked.hunt.reports.rows import Hunted, HuntRow, State
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put, put_paragraph

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from acked.base.frozen import from_plain, frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain, to_plain
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import ROOM_FOR_CODE, BatchLimits

@@ -9,12 +9,12 @@ from dataclasses import replace
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.frozen import frozen
-from acked.base.observer import Observer, Progress
 from acked.base.optional import optional_packages
 from acked.base.processes import Service
 from acked.checker.batch.outcome import FoundViolation
 from acked.checker.explore.simulate import Plan, simulate
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason
 from acked.checker.search.local import search

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acked.base.observer import ProofProgress
 from acked.checker.allconstants.proof import ObligationResult
 from acked.checker.proof.result import (
     ActionProof,
@@ -23,6 +22,7 @@ from acked.checker.proof.result import (
     ProofResult,
     Reachability,
 )
+from acked.checker.question.observer import ProofProgress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
 from acked.invariants.property import Property

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.observer import Observer
 from acked.checker.question.engine import Storage
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.reports.shell.engines import ENGINES, EngineOptions, spark_driver

@@ -14,7 +14,8 @@ from enum import Enum, unique
 from functools import cached_property
 
 from acked.base.bounds import Bounds
-from acked.base.frozen import from_plain, frozen, to_plain
+from acked.base.frozen import frozen
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import Question

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 
 
 class Colour(Enum):

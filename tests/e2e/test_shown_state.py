@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acked import check
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome
 from acked.checker.spec.spec import Spec, load_spec
 from acked.reports.runs.answers import answers

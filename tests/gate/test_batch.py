@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task

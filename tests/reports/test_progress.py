@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from acked.base.observer import Progress
+from acked.checker.question.observer import Progress
 from acked.reports import progress
 from acked.reports.progress import BatchProgress, LiveDisplay, ProgressReporter
 from acked.reports.shell.output import Output

@@ -33,7 +33,7 @@ from acked.audit.decision.gather import RefusedByKafka, recognise  # noqa: E402
 from acked.audit.decision.joint import SHIPPED, Searches  # noqa: E402
 from acked.audit.decision.release import contexts  # noqa: E402
 from acked.base.files import replace_text  # noqa: E402
-from acked.base.frozen import from_plain, to_plain  # noqa: E402
+from acked.base.plain import from_plain, to_plain  # noqa: E402
 from acked.base.processes import Lost  # noqa: E402
 from acked.checker.batch.cache import ResultCache  # noqa: E402
 from acked.checker.batch.local import BatchLimits, KeptProcesses, Runner, answer_all  # noqa: E402

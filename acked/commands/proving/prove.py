@@ -14,12 +14,12 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable, write_text
-from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.proof.variants import prove_matrix
+from acked.checker.question.observer import Observer
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.demands import passed_over, refuse_unasked

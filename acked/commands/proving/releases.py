@@ -14,12 +14,12 @@ from acked.audit.releases.table import RELEASES, FaultClass, Kept, Release, Rele
 from acked.base.cache import cache_folder, open_cache
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
-from acked.base.observer import ProofProgress
 from acked.base.release import release
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.proof.cache import ProofCache
+from acked.checker.question.observer import ProofProgress
 from acked.commands.proving.options import Solver, limits_solver
 from acked.model.formulas.errors import ModelError
 from acked.model.partition.protocol import partition

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from acked.base.observer import Observer
 from acked.checker.dataset.counting import NeedsSpark, count
 from acked.checker.dataset.parquet import write_dataset
 from acked.checker.dataset.sql import CONF, answer_sql
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.spark.session import SparkSettings

@@ -14,13 +14,13 @@ import pytest
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import is_uri
-from acked.base.observer import Observer
 from acked.checker.dataset import executors
 from acked.checker.dataset.counting import count
 from acked.checker.dataset.executors import Wanted, parts_of, write_on_spark
 from acked.checker.dataset.parquet import Condition, Written, write_dataset
 from acked.checker.dataset.profile import read_profile
 from acked.checker.dataset.sql import answer_sql
+from acked.checker.question.observer import Observer
 from acked.checker.spark.session import SparkDriver, reason
 from acked.checker.store.level_file import LevelFile
 from acked.checker.store.run_directory import RunDirectory

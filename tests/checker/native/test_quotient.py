@@ -13,12 +13,12 @@ from threading import Event
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.observer import Observer
 from acked.checker.loops import lines, slots
 from acked.checker.loops.lines import LineKind, first_lines, lines_for
 from acked.checker.loops.quotient import LINE
 from acked.checker.native.compile import Kernel, compile_kernel, load_kernel
 from acked.checker.native.shape import shape_of
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.search import local

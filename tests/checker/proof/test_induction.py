@@ -7,10 +7,10 @@ import signal
 
 import pytest
 
-from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, ProcessPool
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, ObligationVerdict, ProofResult, Reachability
+from acked.checker.question.observer import Observer, ProofProgress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.symmetry.check import check_symmetry

@@ -8,10 +8,10 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
-from acked.base.observer import Observer
 from acked.checker.proof.result import PROOF
 from acked.checker.question.engine import Storage
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.search.local import LOCAL
 from acked.checker.spec.spec import load_spec

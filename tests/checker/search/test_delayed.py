@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.observer import Observer, Progress
 from acked.checker.loops import delayed as native_delayed
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search import delayed

@@ -23,8 +23,8 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
-from acked.base.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import search
 from acked.checker.shards import compact

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group

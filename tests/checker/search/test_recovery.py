@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.base.frozen import from_plain, to_plain
+from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question

@@ -10,11 +10,11 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
-from acked.base.observer import Observer, Progress
 from acked.checker.loops import slots, table
 from acked.checker.native.compile import Haste, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search import local

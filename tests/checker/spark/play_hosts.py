@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.base.errors import AckedError, ConfigurationError  # noqa: E402
-from acked.base.observer import Observer, Progress  # noqa: E402
+from acked.checker.question.observer import Observer, Progress  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spark.driver import SPARK, SparkBounds, SparkSearch  # noqa: E402

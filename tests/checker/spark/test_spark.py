@@ -14,9 +14,9 @@ import pytest
 from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.observer import Observer, Progress
 from acked.checker.native.compile import PortableCode
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import GRAPH_KINDS, Question

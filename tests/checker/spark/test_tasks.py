@@ -14,9 +14,9 @@ from typing import Any, cast
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.base.observer import Observer, Progress
 from acked.checker.loops import lines
 from acked.checker.loops.lines import LineKind
+from acked.checker.question.observer import Observer, Progress
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
