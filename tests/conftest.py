@@ -7,6 +7,7 @@ is told what random protocols met.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from tests.sharing import lasting_spark, made_once, read_once, traced_once
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema reads a grammar with it for seconds when imported.
 
 gc.set_threshold(50_000, 10, 10)  # Most of what is imported, collected and traced stays: looking through it takes long.
+atexit.register(gc.disable)  # Hypothesis is called at each collection, also once Python has taken its module apart.
 
 hypothesis.settings.register_profile("without deadlines", deadline=None)
 hypothesis.settings.load_profile("without deadlines")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -248,6 +249,29 @@ def test_every_test_that_is_left_to_ci_has_a_quicker_sibling(pytestconfig: pytes
     if pytestconfig.args != pytestconfig.getini("testpaths"):
         pytest.skip("siblings may be in tests that were not collected")
     assert pytestconfig.stash[ALONE] == []
+
+
+ENDING = """
+import gc, os
+import tests.conftest
+from hypothesis.internal.conjecture import junkdrawer
+
+class Last:
+    def __del__(self, write=os.write):
+        lists = [[] for _ in range(1000)]
+        write(1, b"last")
+
+junkdrawer.gc_cumulative_time()
+junkdrawer.kept = Last()
+gc.set_threshold(50, 5, 5)
+"""
+
+
+@pytest.mark.slow
+def test_what_hypothesis_does_at_collections_it_does_not_do_when_python_ends() -> None:
+    """Some runs of pytest ended with lines about a `gc_callback`, whose module was gone."""
+    done = subprocess.run([sys.executable, "-c", ENDING], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("last", "")
 
 
 @pytest.mark.parametrize(
