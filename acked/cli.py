@@ -36,7 +36,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("mcp", "agents.mcp", "Serve agents (MCP, stdio) with audit, roll, check and others."),
     )),
     ("On real brokers", (
-        ("hunt", "hunt.commands.hunt", "Look for losses of a release that nobody knows, and play them."),
+        ("hunt", "hunt.commands.hunt", "Look for unknown losses of a release, and play them."),
         ("reproduce", "cluster.commands.reproduce", "Play a counterexample on real Kafka brokers."),
         ("kafka", "cluster.commands.kafka", "Releases; whether a real cluster did what the model allows."),
     )),

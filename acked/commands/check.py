@@ -67,9 +67,9 @@ A spec is a TOML file that asks one question:
 Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL"] or eventually = "GOAL", under
 [fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
 
-Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
-14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
-130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone), 153 system.""",
+Exit codes: 0 holds, 1 holds but not as expected, 11 deadlock, 12 invariant violated, 13 step property, liveness or
+recoverability violated, 14 real brokers did as the model says, and no promise was seen broken, 130 interrupted,
+150 file unreadable, 151 usage or configuration (also `acked` alone), 152 incomplete, 153 system.""",
 )
 @asks_spec
 @searches
@@ -102,10 +102,10 @@ def check(
     reachable states were explored and every property holds.
 
     \b
-    acked check kip320                             a bundled spec
-    acked check kip320 -c replicas=2 -c log_size=3 with other constants
-    acked check acks-1-loses --kafka-version 3.6   `partition` with the rules of a release
-    acked check my.toml --trace-out trace.json     keep the counterexample; then `acked view trace.json`
+    acked check kip320                              a bundled spec
+    acked check kip320 -c replicas=2 -c log_size=3  with other constants
+    acked check acks-1-loses --kafka-version 3.6    `partition` with the rules of a release
+    acked check my.toml --trace-out trace.json      keep the counterexample; then `acked view trace.json`
     """
     from acked.asking.checking import answer_spec
 

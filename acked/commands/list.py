@@ -40,10 +40,10 @@ def list_(
     WORDs only what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
-    acked list specs acks loses            the bundled specs about both words
-    acked list specs 'claims/*' --names    the names of the claims, one a line
-    acked list found                       losses of today's Kafka: releases, commands, pages
-    acked list kip320                      a protocol's constants, actions and properties
+    acked list specs acks loses               the bundled specs about both words
+    acked list specs 'claims/*' --names       the names of the claims, one a line
+    acked list found                          losses of today's Kafka: releases, commands, pages
+    acked list kip320                         a protocol's constants, actions and properties
     acked list partition --kafka-version 2.1  which rules and defaults that release has, and why
     """
     asked = ["list", what, words, names, version, control_plane, output.form]

@@ -45,7 +45,7 @@ _LONGEST = 3
 _MOST_ROWS, _MOST_POINTS = 10, 4
 """Rows of the table and things below it that are told at most, where there is room."""
 
-_FULL = "--full tells the rest: the steps of every yes (how many it says), every setting with its source, every remark"
+_FULL = "--full tells the rest: the steps of every yes, every setting with its source, every remark"
 
 
 @frozen

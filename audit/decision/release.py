@@ -181,9 +181,9 @@ def _any_release(plane: str | None, source: str, oldest: SettingEntry | None) ->
     used = sorted((item for item in listed if item.since(OLDEST_IN_USE)), reverse=True)
     used = [item for item in used if oldest is None or item.since(oldest.value)]
     found = [Deployment(item, each) for item in used for each in planes_in(item) if plane in (None, each)]
-    by = f" with {_PLANES[plane]}, by {source}" if plane is not None else ""
+    by = f"; with {_PLANES[plane]}, by {source}" if plane is not None else ""
     since = f", {oldest.value} or later by the resource's API ({oldest.where})" if oldest is not None else ""
-    how = f"named by nothing, so the newest that is known{by}{since}"
+    how = f"not named, so the newest that is known{since}{by}"
     return Contexts(found[0], tuple(found[1:]), how, False)
 
 

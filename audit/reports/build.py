@@ -382,7 +382,7 @@ def _recommendation(audit: Audit) -> RecommendedView | None:
     if found is None:
         return None
     is_upgrade = VERSION_KEY in dict(found.settings)
-    held = "" if is_upgrade else f"with {audit.context.words} "
+    held = "" if is_upgrade else f"on {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
     words += f", and so is {says_list(turned)}" if (turned := [asked.value for asked in _turned(found)]) else ""

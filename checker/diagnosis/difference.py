@@ -150,10 +150,12 @@ def _obstacle(first: Question, second: Question) -> str:
     a, b = (question.instance.schema for question in (first, second))
     if [leaf.path for leaf in a.leaves] != [leaf.path for leaf in b.leaves]:
         names = sorted({leaf.name for leaf in a.leaves} ^ {leaf.name for leaf in b.leaves})
+        is_family = first.instance.protocol.state is second.instance.protocol.state
+        sizes = [name for name, value in a.constants.items() if is_family and b.constants.get(name, value) != value]
         raise ConfigurationError(
             f"{first.instance.protocol.name} and {second.instance.protocol.name} have different state fields "
-            f"({choices(names[:4]) or 'in another order'}), so there is nothing to compare; "
-            "use specs of one protocol family and size"
+            f"({choices(names[:4]) or 'in another order'}), so there is nothing to compare; use specs of one protocol family "
+            f"and size{f' (-c sets in both what differs: {choices(sizes[:4])})' if sizes else ''}"
         )
     other = [x.name for x, y in zip(a.leaves, b.leaves, strict=True) if x.cardinality != y.cardinality]
     if not other:

@@ -74,7 +74,7 @@ _playing = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Look for losses of a release that nobody knows, and play them.")
+@click.command(short_help="Look for unknown losses of a release, and play them.")
 @click.option(
     "--kafka", "version", metavar="V", required=True, shell_complete=startable_releases,
     help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`.",

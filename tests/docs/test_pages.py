@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from acked import __version__
+from acked.base.errors import ExitCode
 from acked.base.files import ROOMS
+from acked.cli import main
 from acked.reports.tables.findings import read_findings
 from tests.places import CHECKOUT, SPECS
 from tools.readme import long_description
@@ -57,6 +59,14 @@ def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
     screen = "\n".join((CHECKOUT / "README.md").read_text("utf-8").splitlines()[:20])
     assert [word for word in ("operate", "review", "TLA+") if word not in screen] == []
     assert [name for name in ("acked audit", "acked diff", "acked check") if name not in screen] == []
+
+
+@pytest.mark.slow
+def test_the_specs_that_the_readme_compares_can_be_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    named = re.findall(r"`acked diff ([\w-]+) ([\w-]+)`", (CHECKOUT / "README.md").read_text("utf-8"))
+    assert named
+    for pair in named:
+        assert main(["diff", *pair, "--max-states", "10", "--quiet"]) != ExitCode.CONFIGURATION, capsys.readouterr().err
 
 
 def test_the_readme_counts_the_findings_beside_the_one_that_it_tells() -> None:
