@@ -153,9 +153,7 @@ class Bits:
     def numbers(self, roots: Sequence[Expr]) -> list[Number]:
         """The value of every root; of a condition one bit. Of an earlier call's nodes it is known."""
         found = self._numbers
-        for node in evaluation_order(roots):
-            if node.id in found:
-                continue
+        for node in evaluation_order(roots, known=found):
             if node.op is Op.FIELD:
                 found[node.id] = resized(self.leaf(node.value), False, width_of(node))
             elif node.op is Op.CONST:

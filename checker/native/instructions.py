@@ -29,9 +29,12 @@ class Code:
         self._counter = 0
 
     def let(self, text: str) -> str:
-        """One instruction with a result."""
+        """One instruction with a result, which has a number for a name: LLVM reads those without a table of names.
+
+        They count up from 0 in the order of the lines, so whatever else a function has must be named.
+        """
+        name = f"%{self._counter}"
         self._counter += 1
-        name = f"%v{self._counter}"
         self.lines.append(f"  {name} = {text}")
         return name
 

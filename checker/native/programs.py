@@ -27,7 +27,6 @@ from acked.checker.loops.formulas import ACTIONS, NEGATED, ROW, WORD
 from acked.checker.loops.language import KINDS
 from acked.checker.native.bits import NO, Bit, Bits, resized, width_of
 from acked.checker.question.plan import KernelPlan, StepCheck
-from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 
 MOST_ROWS = 1 << 16
@@ -92,13 +91,21 @@ def _written(plan: KernelPlan) -> bytes:
 def _is_little(roots: Sequence[Expr], known: dict[int, int]) -> bool:
     """Whether the formulas of the roots are few enough; `known` has what was counted of nodes before."""
     count = 0
-    for node in evaluation_order(roots):
-        work = known.get(node.id)
+    seen: set[int] = set()
+    stack = [*roots]
+    while stack:  # In any order, so that nothing is looked at behind what is too much.
+        node = stack.pop()
+        number = node.id
+        if number in seen:
+            continue
+        seen.add(number)
+        work = known.get(number)
         if work is None:
-            work = known[node.id] = _work(node)
+            work = known[number] = _work(node)
         count += work
         if count > MOST_WORK:
             return False
+        stack += node.args
     return True
 
 

@@ -7,7 +7,7 @@ take what they have in common.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from operator import attrgetter
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -117,13 +117,21 @@ class Connectives(ABC, Generic[Node]):
         return None
 
 
-def evaluation_order(roots: Iterable[Node], parts: Callable[[Node], Iterable[Node]] = attrgetter("args")) -> list[Node]:
-    """Every node reachable from the roots, each once, after its parts: its arguments, or others that were made before it."""
+def evaluation_order(
+    roots: Iterable[Node],
+    parts: Callable[[Node], Iterable[Node]] = attrgetter("args"),
+    known: Container[int] = frozenset(),
+) -> list[Node]:
+    """Every node reachable from the roots, each once, after its parts: its arguments, or others that were made before it.
+
+    Those whose ids are `known` are left out, and so is what only they are made of.
+    """
     seen: dict[int, Node] = {}
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node.id not in seen:
-            seen[node.id] = node
-            stack.extend(parts(node))
+        number = node.id
+        if number not in seen and number not in known:
+            seen[number] = node
+            stack += parts(node)
     return [seen[key] for key in sorted(seen)]

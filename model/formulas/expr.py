@@ -337,13 +337,12 @@ class Pool(Connectives[Expr]):
         their numbers: what they hold is a matter of the layout. Each node is hashed when it is first asked for, and once.
         """
         known = self._digests
-        for node in evaluation_order(root for root in roots if root.id not in known):
-            if node.id not in known:
-                below = [known[arg.id] for arg in node.args]
-                if node.op in COMMUTATIVE:
-                    below.sort()
-                head = f"{node.op.value} {int(node.is_bool)} {node.value} ".encode()
-                known[node.id] = hashlib.sha256(b"".join((head, *below))).digest()
+        for node in evaluation_order(roots, known=known):
+            below = [known[arg.id] for arg in node.args]
+            if node.op in COMMUTATIVE:
+                below.sort()
+            head = f"{node.op.value} {int(node.is_bool)} {node.value} ".encode()
+            known[node.id] = hashlib.sha256(b"".join((head, *below))).digest()
         return [known[root.id] for root in roots]
 
     # -- internals ----------------------------------------------------------------------------------------------
