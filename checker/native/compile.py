@@ -30,12 +30,14 @@ from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.linking import link
 from acked.checker.native.programs import actions_without, program_of
 from acked.checker.native.slices import WORD, unpack_ir
-from acked.checker.question.plan import KernelPlan
+from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from acked.model.formulas.expr import Expr
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
 
@@ -198,19 +200,37 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste =
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes, store: SealedStore | None) -> Iterator[bytes]:
-    """Objects of what a program does not do. Representatives, which all questions about such states share, are one long basic
+    """Objects of what a program does not do, which questions share that say the same there. Representatives are one long basic
     block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
+
+    def shared(what: str, said: Callable[[], bytes], ir: Callable[[], str], codegen: int) -> bytes:
+        compiled = f"{_compiler()} {processor()} ".encode()
+        name = compile_once(f"{key}.{what}", lambda: hashlib.sha256(compiled + said()).digest(), store).hex()
+        return compile_once(f"{name}-{what}.o", lambda: _emit(ir(), codegen, None), store)
+
     if plan.is_symmetric:
         from acked.checker.native.representatives import representatives_ir
 
         ir = partial(representatives_ir, plan.instance)
-        said = f"{_compiler()} {processor()}"
-        name = compile_once(f"{key}.orbits", lambda: hashlib.sha256(f"{said} {ir()}".encode()).digest(), store).hex()
-        yield compile_once(f"{name}-representatives.o", lambda: _emit(ir(), _CODEGEN_GOOD, None), store)
+        yield shared("representatives", lambda: ir().encode(), ir, _CODEGEN_GOOD)
     if coded := actions_without(program, len(plan.instance.actions)):
         from acked.checker.native.kernel import fire_ir
 
-        yield compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan, coded), _CODEGEN_FAST, None), store)
+        yield shared("fire", lambda: _said_of_steps(plan, coded), partial(fire_ir, plan, coded), _CODEGEN_FAST)
+
+
+def _said_of_steps(plan: KernelPlan, actions: Sequence[int]) -> bytes:
+    """All that the code of `fire_k` of some actions depends on, without writing it: whatever else the question asks."""
+    schema, checks = plan.instance.schema, dict[int, list[StepCheck]]()
+    for check in plan.step_checks:
+        checks.setdefault(check.action, []).append(check)
+    parts: list[object] = [_source_hash(), schema.words, [(leaf.word, leaf.shift, leaf.cardinality) for leaf in schema.leaves]]
+    roots: list[Expr] = []
+    for number in actions:
+        updates, own = plan.instance.actions[number].updates, checks.get(number, [])
+        parts += [number, [leaf for leaf, _ in updates], [check.bit for check in own]]
+        roots += [*(new for _, new in updates), *(check.violated for check in own)]
+    return b"".join((repr(parts).encode(), *plan.instance.pool.digests(roots)))
 
 
 def _optimized(plan: KernelPlan, key: str) -> bytes:

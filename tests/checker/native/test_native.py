@@ -32,6 +32,7 @@ from acked.checker.loops.language import (
     unrolled,
 )
 from acked.checker.native import compile as native
+from acked.checker.native import programs
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
 from acked.checker.native.translator import LowLevelError, translate
 from acked.checker.question.question import Question
@@ -80,6 +81,17 @@ def test_another_question_is_compiled_anew(other: Question, cache: Path, monkeyp
     forbid_compiling(monkeypatch)
     with pytest.raises(AssertionError, match="compiled again"):
         compile_kernel(other.plan)
+
+
+@pytest.mark.slow
+def test_questions_share_the_code_of_steps_that_are_the_same(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "MOST_WORK", -1)  # Every action has code.
+    asked = [question(bound=1), question(bound=2), question(4, 1)]
+    one, same, other = (compile_kernel(each.plan).objects[0] for each in asked)
+    assert one == same != other
+    assert len([*cache.glob("*-fire.o")]) == 2
+    assert [len(search(each, Bounds(1)).violations[0].run.states) for each in asked] == [3, 4, 3]
+    assert len({*map(native._said_of_steps, [asked[0].plan] * 2, [[0], [1]])}) == 2
 
 
 def test_another_processor_has_other_objects(monkeypatch: pytest.MonkeyPatch) -> None:
