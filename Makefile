@@ -83,7 +83,7 @@ gate: bytecode
 # In a fresh checkout every process would rewrite the assertions of all test modules, which takes longer than reading them.
 # What tests have compiled of the specs, the gate need not compile again.
 test: bytecode
-	@[ -d tests/__pycache__ ] || ls -d tests/*/ | xargs -P $(CORES) -n 5 $(BIN)/python -m pytest --collect-only -qq > /dev/null || :
+	@[ -d tests/__pycache__ ] || $(BIN)/python -m tests.rewriting || :
 	@$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
 	@XDG_CACHE_HOME=build/tests XDG_STATE_HOME=build/tests/state $(BIN)/acked gate --up-to $(MOST_STATES) specs/
 
