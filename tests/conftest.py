@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache as once
+from functools import lru_cache
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
@@ -23,6 +24,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from acked.base import processes
+from acked.checker.native import compile
 from acked.checker.spark.session import SparkDriver
 from acked.model.language.tracings import Tracings
 from tests.forked import forking, forks_workers, seconds_of_forked
@@ -49,6 +51,15 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("PYTEST_ADDOPTS", raising=False)  # It is for these tests, not for those that they start.
         yield place
     take_back(place)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_once() -> Iterator[None]:
+    """What all questions share is compiled for the first test of a process that has a cache of its own, and for no other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compile, "_emit_loops", once(compile._emit_loops))
+        patch.setattr(compile, "_emit", lru_cache(64)(compile._emit))
+        yield
 
 
 @pytest.fixture(scope="session")

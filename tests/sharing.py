@@ -16,7 +16,7 @@ import pytest
 from acked.base.files import PACKAGE
 from acked.checker.batch.local import BatchLimits, KeptProcesses
 from acked.checker.dataset.sql import CONF
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import QUICK_START, SparkDriver, SparkSettings
 from acked.checker.spec import spec
 from acked.checker.spec.spec import Spec, parse_spec
 from acked.model.catalogue import PROTOCOLS
@@ -115,11 +115,12 @@ def _read_once(text: str, path: Path, is_changed: bool) -> Spec:
 
 
 INTERPRETED = {
+    "spark.driver.extraJavaOptions": f"{QUICK_START} -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
 }
-"""To compile queries about a few thousand rows takes longer than to answer them."""
+"""To compile queries about a few thousand rows takes longer than to answer them, and Java need not verify Spark's classes."""
 
 
 @contextmanager

@@ -52,18 +52,20 @@ def test_every_instance_is_as_if_it_were_alone() -> None:
         assert check_symmetry(shared, [], sort) == check_symmetry(alone, [], sort), change
 
 
+@pytest.mark.sampled(3, "landing")
 @pytest.mark.slow
-@pytest.mark.parametrize(("folder", "every"), [("gallery", 12), ("controls", 6), ("claims", 40)])
-def test_every_spec_has_the_fingerprint_that_it_has_alone(folder: str, every: int) -> None:
+@pytest.mark.parametrize(("folder", "every"), [("gallery", 24), ("controls", 12), ("claims", 80)])
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_spec_has_the_fingerprint_that_it_has_alone(folder: str, every: int, half: int) -> None:
     tracings, compared = Tracings(), 0
-    for file in sorted((CHECKOUT / "specs" / folder).glob("*.toml"))[::every]:
+    for file in sorted((CHECKOUT / "specs" / folder).glob("*.toml"))[half * every // 2 :: every]:
         for path in specs_in(file):
             task = Task.of(load_spec(path), Probing.VACUITY)
             shared, alone = task.question(tracings), task.question(Tracings())
             assert shared.fingerprint == alone.fingerprint, path
             assert len(program_of(shared.plan)) == len(program_of(alone.plan)), path
             compared += 1
-    assert compared > 4
+    assert compared > 2
 
 
 # -- a protocol for each thing that a trace may depend on ---------------------------------------------------------------
