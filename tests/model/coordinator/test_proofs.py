@@ -29,7 +29,7 @@ EVERYTHING: dict[str, Any] = {**CLIENTS, "rebalances": 1, "shrinks": True, "reco
     ("names", "constants"),
     [
         (SURVIVE, {"max_epoch": 3}),
-        (SURVIVE, {"batches": True, "commits": 3, "max_epoch": 3}),
+        pytest.param(SURVIVE, {"batches": True, "commits": 3, "max_epoch": 3}, marks=pytest.mark.landing),
         (FENCED, {"max_epoch": 3, "rebalances": 1, "asks": True, "shrinks": True, "min_isr": 2}),
         (UNUSED, CLIENTS),
         pytest.param(

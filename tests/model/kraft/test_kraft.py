@@ -236,6 +236,7 @@ LOST_DISKS = {
 """What `docs/controllers.md` says of two, three and four voters that lose so many disks."""
 
 
+@pytest.mark.sampled(2, "landing")
 @pytest.mark.slow
 @pytest.mark.parametrize(("voters", "formats"), LOST_DISKS)
 def test_the_page_says_what_lost_disks_do_to_two_three_and_four_voters(voters: str, formats: int) -> None:
