@@ -147,7 +147,7 @@ def test_a_follower_that_truncates_by_an_answer_whose_line_is_missing_truncates_
 
 # -- time -----------------------------------------------------------------------------------------------------------------
 
-SIZE = 50_000
+SIZE = 30_000
 SECONDS_A_MEGABYTE = 2.0
 
 
