@@ -136,13 +136,22 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
 
 
+EVERY_CASE, LEFT_OUT = "--every-case", "cases left out"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What asks, of slow cases that are alike, all of them."""
+    parser.addoption(EVERY_CASE, action="store_true", help="ask all slow cases that are alike, not a few of them (sampled)")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
 
     What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
     """
-    leave_some_to_others(items)
+    if not config.getoption(EVERY_CASE):
+        leave_some_to_others(items)
     config.stash[ALONE] = without_siblings(items)
     items.sort(key=lambda item: ("lent_driver" not in fixtures_of(item), not item.get_closest_marker("spark")))
     for item in items:
@@ -153,7 +162,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def leave_some_to_others(items: Iterable[pytest.Item]) -> None:
     """Of slow cases that are alike `make test` asks as many as the mark `sampled` says, evenly drawn.
 
-    The others are long, or have the mark that is named.
+    The others are long, or have the mark that is named; the first case tells how many.
     """
     alike: dict[tuple[str, int, str], list[pytest.Item]] = {}
     for item in items:
@@ -162,6 +171,8 @@ def leave_some_to_others(items: Iterable[pytest.Item]) -> None:
             wanted, others = (*mark.args, "long")[:2]
             alike.setdefault((item.nodeid.partition("[")[0], wanted, others), []).append(item)
     for (_, wanted, others), cases in alike.items():
+        if len(cases) > wanted:
+            cases[0].user_properties.append((LEFT_OUT, len(cases) - wanted))
         drawn = {at * len(cases) // wanted for at in range(wanted)}
         for at, item in enumerate(cases):
             if at not in drawn:
@@ -224,11 +235,19 @@ def processor_seconds() -> float:
     return seconds_of_forked() + sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def is_of_a_place(config: pytest.Config) -> bool:
+    """Whether somebody named tests, rather than asked for all."""
+    return config.args != config.getini("testpaths")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How often each trap of the language was drawn, by whichever process of the session."""
+    """What a run of one place left out, and how often each trap of the language was drawn, by whichever process."""
     protocols, drawn = 0, Counter[str]()
     for report in (item for found in terminalreporter.stats.values() for item in found):
         told = dict(getattr(report, "user_properties", ()))
+        if getattr(report, "when", "") == "call" and LEFT_OUT in told and is_of_a_place(terminalreporter.config):
+            name = report.nodeid.partition("[")[0]
+            terminalreporter.write_line(f"{name}: {told[LEFT_OUT]} cases are left out; {EVERY_CASE} asks them, too")
         if getattr(report, "when", "") == "call" and "traps" in told:
             protocols += told["protocols"]
             drawn.update(told["traps"])

@@ -18,7 +18,7 @@ import pytest
 from acked.base.files import ROOMS
 from acked.model.catalogue import PROTOCOLS
 from tests import conftest
-from tests.conftest import ALONE, leave_some_to_others, without_siblings
+from tests.conftest import ALONE, EVERY_CASE, LEFT_OUT, leave_some_to_others, without_siblings
 from tests.places import CHECKOUT
 from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
 
@@ -217,6 +217,7 @@ class Case:
     def __init__(self, name: str, *marks: pytest.Mark) -> None:
         self.nodeid, self.marks = name, {mark.name: mark for mark in marks}
         self.fixturenames, self.stash = ("monkeypatch",), pytest.Stash()
+        self.user_properties: list[tuple[str, object]] = []
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return self.marks.get(name)
@@ -235,6 +236,26 @@ def test_of_slow_cases_that_are_alike_some_are_asked_evenly_drawn_and_all_others
     assert [at for at, case in enumerate(alike) if "long" not in case.marks] == [0, 2, 4]
     assert not any("long" in case.marks for case in (*few, *others))
     assert ["landing" in case.marks for case in left] == [False, True]
+    assert alike[0].user_properties == [(LEFT_OUT, 4)]
+    assert not [case for case in (*few, *others) if case.user_properties]
+
+
+@pytest.mark.slow
+def test_a_run_of_one_place_says_how_many_cases_it_leaves_out_and_how_to_ask_them(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n\n\n@pytest.mark.sampled(1)\n@pytest.mark.slow\n@pytest.mark.parametrize('at', [1, 2, 3])\n"
+        "def test_alike(at: int) -> None:\n    pass\n"
+    )
+    config = f"--rootdir={tmp_path}", "-c", str(CHECKOUT / "pyproject.toml"), f"--confcutdir={tmp_path}", "-n1", str(tmp_path)
+    told = []
+    for options in ((), (EVERY_CASE,)):
+        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *config, *options]
+        told.append(subprocess.run(run, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout)
+    assert "test_a.py::test_alike: 2 cases are left out; --every-case asks them, too" in told[0]
+    assert "1 passed" in told[0]
+    assert "3 passed" in told[1]
+    assert "left out" not in told[1]
 
 
 def test_what_is_left_to_ci_names_a_test_that_make_test_asks_or_has_another_case_that_it_asks() -> None:
@@ -246,7 +267,7 @@ def test_what_is_left_to_ci_names_a_test_that_make_test_asks_or_has_another_case
 
 
 def test_every_test_that_is_left_to_ci_has_a_quicker_sibling(pytestconfig: pytest.Config) -> None:
-    if pytestconfig.args != pytestconfig.getini("testpaths"):
+    if conftest.is_of_a_place(pytestconfig):
         pytest.skip("siblings may be in tests that were not collected")
     assert pytestconfig.stash[ALONE] == []
 
