@@ -23,7 +23,9 @@ def play(instance: Instance, *labels: str) -> dict[str, Any]:
     """The state after these steps, each of which must be enabled."""
     codes = instance.schema.unpack(instance.initial[0])
     for label in labels:
-        step = next(item for item in instance.actions if item.label == label)
+        step = next((item for item in instance.actions if item.label == label), None)
+        kin = [item.label for item in instance.actions if item.action.name == label.partition("(")[0]]
+        assert step is not None, f"there is no {label} under these constants, but {', '.join(kin[:4]) or 'none of that name'}"
         assert Evaluator([step.guard])(codes)[0], f"{label} is not enabled"
         codes = instance.fire(step, codes)
     state: dict[str, Any] = instance.schema.decode(codes)

@@ -74,11 +74,16 @@ def read_file(path: Path) -> list[Read]:
     if len(data) > MAX_BYTES:
         raise SpecUnreadable(f"the {name} has more than {MAX_BYTES >> 20} MB and cannot be a {_WHAT}")
     source = Source(name, _text(name, data))
-    reader = max(READERS, key=lambda one: one.sign(source))
+    reader = format_of(source)
     found = list(reader.read(source.name, source.text))
     if not found and not reader.is_complete:
         raise SpecUnreadable(f"{name} has no setting in it; {INSTEAD}")
     return found
+
+
+def format_of(source: Source) -> Reader:
+    """The format that is surest of a text, of equals the first."""
+    return max(READERS, key=lambda one: one.sign(source))
 
 
 def _text(name: str, data: bytes) -> str:

@@ -58,7 +58,7 @@ def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
     rules = upgrade(version, target, plane, None).rules
     assert {stage: set(names) for stage, names in rules.items()} == {
         Stage.SOFTWARE: software, Stage.FINISHED: protocol, Stage.FEATURES: features
-    }  # fmt: skip
+    }, "a rule that a release between these brings belongs in the table above, in the stage from which it is on"  # fmt: skip
 
 
 @pytest.mark.slow

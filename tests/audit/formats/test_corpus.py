@@ -18,7 +18,9 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import Assumptions, AuditQuestion, AuditVerdict, read_faults
 from acked.audit.decision.gather import Given
 from acked.audit.decision.settings import configure
-from acked.audit.formats.reading import read_all
+from acked.audit.formats import foreign
+from acked.audit.formats.parts.reader import Source
+from acked.audit.formats.reading import READERS, format_of, read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cluster.vocabulary import keys
@@ -40,6 +42,12 @@ def test_the_corpus_is_as_large_as_it_should_be_and_every_file_says_what_it_is_r
     assert len(FILES) >= 60
     assert len(TRAPS) >= 15
     assert {path.name for path in CORPUS.rglob("*.expected")} == {f"{path.name}.expected" for path in FILES}
+
+
+def test_every_format_has_a_file_of_its_own_which_fuzzing_and_the_changes_below_begin_with() -> None:
+    had = {format_of(Source(str(path), path.read_text("utf-8", "replace"))) for path in FILES}
+    without = [reader.name for reader in READERS if reader not in had and reader is not foreign.READER]
+    assert not without, f"put a file into tests/data/audit/corpus of {', '.join(without)}, and one beside it as corpus.py says"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

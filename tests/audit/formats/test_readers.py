@@ -10,7 +10,7 @@ import pytest
 
 from acked.audit.formats import reading
 from acked.audit.formats.parts.reader import Reader, Sign, Source
-from acked.audit.formats.reading import READERS, read_all
+from acked.audit.formats.reading import READERS, format_of, read_all
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.reading import read_settings
@@ -59,7 +59,7 @@ def test_a_new_format_is_one_record_and_its_name_in_the_list(tmp_path: Path, mon
 def test_what_a_text_shows_for_certain_comes_before_its_suffix_and_that_before_its_looks(
     name: str, text: str, reader: str
 ) -> None:
-    assert max(READERS, key=lambda one: one.sign(Source(name, text))).name == reader
+    assert format_of(Source(name, text)).name == reader
 
 
 @pytest.mark.parametrize("own", ["", '  acks: "1"\n'])

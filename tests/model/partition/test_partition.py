@@ -203,6 +203,14 @@ def stops(broker: int, how: str, end: int = 0) -> str:
     return f"ShutDown(broker={broker})" if how == "in order" else f"Crash(broker={broker}, log_end={end}, checkpoint=0)"
 
 
+def test_a_label_that_no_step_has_is_told_with_those_of_its_action() -> None:
+    instance = release("4.1", **TINY)
+    with pytest.raises(AssertionError, match=r"there is no Read\(leader=0\) under .*, but none of that name"):
+        play(instance, "Read(leader=0)")
+    with pytest.raises(AssertionError, match=r"no Produce\(leader=0\) under .*, but Produce\(leader=0, record=0, answered="):
+        can(instance, "ElectLeader(broker=1)", "Produce(leader=0)")
+
+
 BOTH_DOWN = ("Crash(broker=1, log_end=0, checkpoint=0)", "Crash(broker=0, log_end=0, checkpoint=0)")
 
 
