@@ -45,8 +45,10 @@ def _entries(name: str, text: str) -> list[Read]:
         return known
 
     if _PLAN.search(text):
-        (plan,) = documents(name, text)
-        return plan_entries(name, plan) if isinstance(plan, Fields) else []
+        plans = documents(name, text)
+        if len(plans) > 1:
+            raise SpecUnreadable(f"{name}:{plans[1].line}: a second document begins, and a plan is one; leave the others out")
+        return [entry for plan in plans if isinstance(plan, Fields) for entry in plan_entries(name, plan)]
     try:
         document = json.loads(text, object_pairs_hook=once)
         of_client = _connector(name, text, document)

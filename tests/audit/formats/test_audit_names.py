@@ -41,6 +41,8 @@ NOT_READ: dict[str, tuple[str, str]] = {
     "comments.properties": ("# acks=1\n! acks=1\n", "has no setting in it"),
     "cyrillic.properties": ("log.dirs=/data\nac\u043as=1\n", "is not the name of a setting"),
     "slashes.properties": ("// acks=1\nacks=all\n", "'//' is not the name of a setting"),
+    "remark.json": ('# "terraform_version": 1\n', "has no setting in it"),
+    "plan-and-more.json": ('{"terraform_version": "1"}\n---\nx\n', ":3: a second document begins, and a plan is one"),
     "empty.json": ("{}", "has no setting in it"),
     "foreign.json": ('{"foo": {"bar": 1}}', "has no setting in it"),
     "garbage.txt": ("hello world\nfoo: bar\n", "names no setting of Kafka's"),

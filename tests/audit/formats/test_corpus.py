@@ -50,6 +50,16 @@ def test_every_format_has_a_file_of_its_own_which_fuzzing_and_the_changes_below_
     assert not without, f"put a file into tests/data/audit/corpus of {', '.join(without)}, and one beside it as corpus.py says"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("tail", ["---\n[1]\n", "---\nx\n", "[1]\n", "x\n", "}\n"])
+def test_a_file_that_goes_on_in_another_shape_is_read_or_refused_in_a_sentence(tail: str, tmp_path: Path) -> None:
+    refused = 0
+    for path in FILES:
+        (tmp_path / path.name).write_text(f"{path.read_text('utf-8').rstrip()}\n{tail}", "utf-8")
+        refused += reading(tmp_path / path.name).startswith("refused ")
+    assert refused > len(FILES) / 3
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_every_setting_of_a_file_is_read_with_its_line_or_the_file_is_refused(path: Path) -> None:
     assert reading(path) == expected(path)
