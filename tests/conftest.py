@@ -137,6 +137,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 EVERY_CASE, LEFT_OUT = "--every-case", "cases left out"
+NOT_DRAWN = pytest.StashKey[dict[str, int]]()
+"""By test how many of its cases this run leaves out."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -144,39 +146,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(EVERY_CASE, action="store_true", help="ask all slow cases that are alike, not a few of them (sampled)")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that.
 
     What asks the one Spark comes first, and so in one of the processes, which starts it alone; then whoever starts another.
     """
-    if not config.getoption(EVERY_CASE):
-        leave_some_to_others(items)
+    left = [] if config.getoption(EVERY_CASE) else leave_some_to_others(items)
     config.stash[ALONE] = without_siblings(items)
     items.sort(key=lambda item: ("lent_driver" not in fixtures_of(item), not item.get_closest_marker("spark")))
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
+    yield
+    asked = {*items}  # What the marks that are asked for have left of them.
+    config.stash[NOT_DRAWN] = dict(Counter(test_of(item.nodeid) for item in left if item not in asked))
+    for first in items[:1]:  # One process runs it, and its report comes to the one that writes the summary.
+        first.user_properties.append((LEFT_OUT, config.stash[NOT_DRAWN]))
 
 
-def leave_some_to_others(items: Iterable[pytest.Item]) -> None:
+def test_of(nodeid: str) -> str:
+    """The test whose case this is."""
+    return nodeid.partition("[")[0]
+
+
+def leave_some_to_others(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Of slow cases that are alike `make test` asks as many as the mark `sampled` says, evenly drawn.
 
-    The others are long, or have the mark that is named; the first case tells how many.
+    The others, which are returned, are long, or have the mark that is named.
     """
     alike: dict[tuple[str, int, str], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark and item.get_closest_marker("slow") and not any(map(item.get_closest_marker, ("long", "landing"))):
             wanted, others = (*mark.args, "long")[:2]
-            alike.setdefault((item.nodeid.partition("[")[0], wanted, others), []).append(item)
+            alike.setdefault((test_of(item.nodeid), wanted, others), []).append(item)
+    left = []
     for (_, wanted, others), cases in alike.items():
-        if len(cases) > wanted:
-            cases[0].user_properties.append((LEFT_OUT, len(cases) - wanted))
         drawn = {at * len(cases) // wanted for at in range(wanted)}
         for at, item in enumerate(cases):
             if at not in drawn:
                 item.add_marker(getattr(pytest.mark, others))
+                left.append(item)
+    return left
 
 
 def without_siblings(items: Iterable[pytest.Item]) -> list[str]:
@@ -243,14 +255,15 @@ def is_of_a_place(config: pytest.Config) -> bool:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What a run of one place left out, and how often each trap of the language was drawn, by whichever process."""
     protocols, drawn = 0, Counter[str]()
+    left = terminalreporter.config.stash.get(NOT_DRAWN, {})
     for report in (item for found in terminalreporter.stats.values() for item in found):
         told = dict(getattr(report, "user_properties", ()))
-        if getattr(report, "when", "") == "call" and LEFT_OUT in told and is_of_a_place(terminalreporter.config):
-            name = report.nodeid.partition("[")[0]
-            terminalreporter.write_line(f"{name}: {told[LEFT_OUT]} cases are left out; {EVERY_CASE} asks them, too")
+        left = told.get(LEFT_OUT, left)
         if getattr(report, "when", "") == "call" and "traps" in told:
             protocols += told["protocols"]
             drawn.update(told["traps"])
+    for name, count in left.items() if is_of_a_place(terminalreporter.config) else ():
+        terminalreporter.write_line(f"{name}: {count} cases are left out; {EVERY_CASE} asks them, too")
     if protocols:
         terminalreporter.section("traps of the language")
         terminalreporter.write_line(f"{protocols:,} random protocols and their plain twins; so many met")

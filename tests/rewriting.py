@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from _pytest.assertion import AssertionState
@@ -24,10 +25,11 @@ def rewrite(paths: list[Path]) -> None:
     state = AssertionState(config, "rewrite")
     for path in paths:
         kept = get_cache_dir(path) / f"{path.stem}{PYC_TAIL}"
-        if _read_pyc(path, kept) is None:
-            kept.parent.mkdir(exist_ok=True)
-            source, code = _rewrite_test(path, config)
-            _write_pyc(state, code, source, kept)
+        with suppress(SyntaxError, OSError):  # pytest tells of the one, and does without the other.
+            if _read_pyc(path, kept) is None:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                source, code = _rewrite_test(path, config)
+                _write_pyc(state, code, source, kept)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import pytest
 from acked.base.files import ROOMS
 from acked.model.catalogue import PROTOCOLS
 from tests import conftest
-from tests.conftest import ALONE, EVERY_CASE, LEFT_OUT, leave_some_to_others, without_siblings
+from tests.conftest import ALONE, EVERY_CASE, leave_some_to_others, without_siblings
 from tests.places import CHECKOUT
 from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
 
@@ -217,7 +217,6 @@ class Case:
     def __init__(self, name: str, *marks: pytest.Mark) -> None:
         self.nodeid, self.marks = name, {mark.name: mark for mark in marks}
         self.fixturenames, self.stash = ("monkeypatch",), pytest.Stash()
-        self.user_properties: list[tuple[str, object]] = []
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return self.marks.get(name)
@@ -232,12 +231,11 @@ def test_of_slow_cases_that_are_alike_some_are_asked_evenly_drawn_and_all_others
     few = [Case(f"b.py::test[{at}]", slow, sampled) for at in range(2)]
     others = [Case("c.py::test[0]", sampled), Case("c.py::test[1]", slow)]
     left = [Case(f"d.py::test[{at}]", slow, pytest.mark.sampled(1, "landing").mark) for at in range(2)]
-    leave_some_to_others(cast(list[pytest.Item], [*alike, *few, *others, *left]))
+    found = leave_some_to_others(cast(list[pytest.Item], [*alike, *few, *others, *left]))
     assert [at for at, case in enumerate(alike) if "long" not in case.marks] == [0, 2, 4]
     assert not any("long" in case.marks for case in (*few, *others))
     assert ["landing" in case.marks for case in left] == [False, True]
-    assert alike[0].user_properties == [(LEFT_OUT, 4)]
-    assert not [case for case in (*few, *others) if case.user_properties]
+    assert found == [*(alike[at] for at in (1, 3, 5, 6)), left[1]]
 
 
 @pytest.mark.slow
@@ -249,13 +247,14 @@ def test_a_run_of_one_place_says_how_many_cases_it_leaves_out_and_how_to_ask_the
     )
     config = f"--rootdir={tmp_path}", "-c", str(CHECKOUT / "pyproject.toml"), f"--confcutdir={tmp_path}", "-n1", str(tmp_path)
     told = []
-    for options in ((), (EVERY_CASE,)):
+    for options, code in (((), 0), ((EVERY_CASE,), 0), (("-m", "slow"), 0), (("-n0", "-k", "2"), 5)):
         run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *config, *options]
-        told.append(subprocess.run(run, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout)
-    assert "test_a.py::test_alike: 2 cases are left out; --every-case asks them, too" in told[0]
-    assert "1 passed" in told[0]
-    assert "3 passed" in told[1]
-    assert "left out" not in told[1]
+        done = subprocess.run(run, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stdout
+        told.append(done.stdout)
+    words = "test_a.py::test_alike: 2 cases are left out; --every-case asks them, too"
+    assert [words in text for text in told] == [True, False, False, True]
+    assert [f"{passed} passed" in text for passed, text in zip((1, 3, 3), told, strict=False)] == [True] * 3
 
 
 def test_what_is_left_to_ci_names_a_test_that_make_test_asks_or_has_another_case_that_it_asks() -> None:

@@ -165,7 +165,8 @@ def ask_cluster(
     members = {replica for found in topics.values() for part in found.partitions.values() for replica in part.replicas}
     numbers = sorted({*listed.brokers, *members})
     running = [number for number in numbers if number in listed.brokers]
-    # All that the library asks is under way while what it does not know is asked for, which is asked together, too.
+    # All that the library asks is under way while what it does not know is asked for, which is asked together, too; a
+    # controller that is slow is waited for last.
     of_racks = admin.describe_cluster(request_timeout=clock.left)
     of_brokers = _settings(admin, "BROKER", list(map(str, running)), 1, len(running), clock)
     of_topics = _settings(admin, "TOPIC", sorted(topics), _AT_ONCE, _UNDER_WAY, clock)
@@ -177,19 +178,19 @@ def ask_cluster(
             of_moves = beside.submit(requests.moves_under_way, controller, properties, clock)
             of_quorum = beside.submit(requests.quorum_of, controller, properties, clock)
         of_each = requests.features_of_all(addresses, properties, clock)
-    answering, features = requests.levels_of(of_each)
-    eligible: Eligible = {}
-    if answering is not None and features and features.get(keys.ELR):
-        short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
-        eligible = requests.eligible_leaders(addresses[answering], properties, short, clock)
-    racks = _racks(of_racks, clock)
-    told = dict(zip(running, of_brokers, strict=True))
-    levels = {number: newest for number, (_, newest) in of_each.items()}
-    brokers = [_broker(number, told.get(number, NOT_RUNNING), racks.get(number), levels.get(number)) for number in numbers]
-    found = [_topic(topics[name], name, eligible, answer) for name, answer in zip(sorted(topics), of_topics, strict=True)]
-    moving = None if of_moves is None else of_moves.result()
-    found = [_mark_moves(one, moving or {}) for one in found]
-    quorum = None if of_quorum is None else of_quorum.result()
+        answering, features = requests.levels_of(of_each)
+        eligible: Eligible = {}
+        if answering is not None and features and features.get(keys.ELR):
+            short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
+            eligible = requests.eligible_leaders(addresses[answering], properties, short, clock)
+        racks = _racks(of_racks, clock)
+        told = dict(zip(running, of_brokers, strict=True))
+        levels = {number: newest for number, (_, newest) in of_each.items()}
+        brokers = [_broker(number, told.get(number, NOT_RUNNING), racks.get(number), levels.get(number)) for number in numbers]
+        found = [_topic(topics[name], name, eligible, answer) for name, answer in zip(sorted(topics), of_topics, strict=True)]
+        moving = None if of_moves is None else of_moves.result()
+        found = [_mark_moves(one, moving or {}) for one in found]
+        quorum = None if of_quorum is None else of_quorum.result()
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features, quorum, moving is not None)
 

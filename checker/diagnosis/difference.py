@@ -151,7 +151,8 @@ def _obstacle(first: Question, second: Question) -> str:
     if [leaf.path for leaf in a.leaves] != [leaf.path for leaf in b.leaves]:
         names = sorted({leaf.name for leaf in a.leaves} ^ {leaf.name for leaf in b.leaves})
         is_family = first.instance.protocol.state is second.instance.protocol.state
-        sizes = [name for name, value in a.constants.items() if is_family and b.constants.get(name, value) != value]
+        of_both = [name for name in first.instance.protocol.sizes if is_family and name in b.constants]
+        sizes = [name for name in of_both if a.constants[name] != b.constants[name]]
         raise ConfigurationError(
             f"{first.instance.protocol.name} and {second.instance.protocol.name} have different state fields "
             f"({choices(names[:4]) or 'in another order'}), so there is nothing to compare; use specs of one protocol family "

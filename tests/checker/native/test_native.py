@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from acked.checker.loops.language import (
 from acked.checker.native import compile as native
 from acked.checker.native import programs
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
+from acked.checker.native.kernel import fire_ir
 from acked.checker.native.translator import LowLevelError, translate
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
@@ -91,7 +93,17 @@ def test_questions_share_the_code_of_steps_that_are_the_same(cache: Path, monkey
     assert one == same != other
     assert len([*cache.glob("*-fire.o")]) == 2
     assert [len(search(each, Bounds(1)).violations[0].run.states) for each in asked] == [3, 4, 3]
-    assert len({*map(native._said_of_steps, [asked[0].plan] * 2, [[0], [1]])}) == 2
+
+
+def test_what_is_said_of_steps_differs_where_their_code_does() -> None:
+    plan = question().plan
+    (check, other) = plan.step_checks
+    plans = [plan, *(replace(plan, step_checks=(changed, other)) for changed in
+                     (replace(check, bit=1), replace(check, violated=other.violated)))]  # fmt: skip
+    plans += [replace(plan, step_checks=()), question(4, 1).plan, ask(counters(3, 3), always("Small", lambda s: s.n0 <= 3)).plan]
+    said = [(native._said_of_steps(each, [at]), fire_ir(each, [at])) for each in plans for at in (0, 1)]
+    assert len({*said}) == len({name for name, _ in said})
+    assert len({ir for _, ir in said}) > 6
 
 
 def test_another_processor_has_other_objects(monkeypatch: pytest.MonkeyPatch) -> None:
