@@ -102,7 +102,7 @@ test-real: bytecode
 
 # Four counterexamples with their controls, on a release with ZooKeeper and one with KRaft, and two clusters that are audited.
 test-brokers: bytecode
-	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/reports/shell tests/cluster/playing $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/audit/commands tests/cluster $(PYTEST_ARGS)
 
 # Hardly one of these waits for anything.
 test-fast: PROCESSES := $(CORES)

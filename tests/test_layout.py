@@ -265,6 +265,15 @@ def test_what_is_left_to_ci_names_a_test_that_make_test_asks_or_has_another_case
     assert without_siblings(cast(list[pytest.Item], cases)) == ["a.py::slow", "a.py::lone[0]"]
 
 
+def test_what_ci_asks_of_brokers_is_in_the_folders_that_it_names() -> None:
+    recipe = (CHECKOUT / "Makefile").read_text("utf-8").partition("\ntest-brokers:")[2].partition("\n\n")[0]
+    folders = [CHECKOUT / word for word in recipe.split() if word.startswith("tests/")]
+    asked = re.compile(r"pytest\.mark\.ci\b")
+    marked = [path for path in (CHECKOUT / "tests").rglob("test_*.py") if asked.search(path.read_text("utf-8"))]
+    assert len(marked) > 1
+    assert [path for path in marked if not any(path.is_relative_to(folder) for folder in folders)] == []
+
+
 def test_every_test_that_is_left_to_ci_has_a_quicker_sibling(pytestconfig: pytest.Config) -> None:
     if conftest.is_of_a_place(pytestconfig):
         pytest.skip("siblings may be in tests that were not collected")
