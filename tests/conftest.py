@@ -160,12 +160,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(1800))
     yield
     asked = {*items}  # What the marks that are asked for have left of them.
-    config.stash[NOT_DRAWN] = dict(Counter(test_of(item.nodeid) for item in left if item not in asked))
+    config.stash[NOT_DRAWN] = dict(Counter(without_case(item.nodeid) for item in left if item not in asked))
     for first in items[:1]:  # One process runs it, and its report comes to the one that writes the summary.
         first.user_properties.append((LEFT_OUT, config.stash[NOT_DRAWN]))
 
 
-def test_of(nodeid: str) -> str:
+def without_case(nodeid: str) -> str:
     """The test whose case this is."""
     return nodeid.partition("[")[0]
 
@@ -180,7 +180,7 @@ def leave_some_to_others(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         mark = item.get_closest_marker("sampled")
         if mark and item.get_closest_marker("slow") and not any(map(item.get_closest_marker, ("long", "landing"))):
             wanted, others = (*mark.args, "long")[:2]
-            alike.setdefault((test_of(item.nodeid), wanted, others), []).append(item)
+            alike.setdefault((without_case(item.nodeid), wanted, others), []).append(item)
     left = []
     for (_, wanted, others), cases in alike.items():
         drawn = {at * len(cases) // wanted for at in range(wanted)}
@@ -195,7 +195,7 @@ def without_siblings(items: Iterable[pytest.Item]) -> list[str]:
     """What is left to CI though `make test` asks neither the test that its mark names nor another case of its own."""
     asked, left = set[str](), list[tuple[str, str]]()
     for item in items:
-        function = item.nodeid.partition("[")[0]
+        function = without_case(item.nodeid)
         if mark := item.get_closest_marker("landing"):
             file, named = item.nodeid.partition("::")[0], mark.args[0] if mark.args else function
             left.append((item.nodeid, named if "::" in named else f"{file}::{named}"))

@@ -28,9 +28,9 @@ from acked.checker.loops import formulas, growth, language, quotient, slots, tab
 from acked.checker.loops.lines import LineKind
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.linking import link
-from acked.checker.native.programs import actions_without, program_of
+from acked.checker.native.programs import actions_without, program_of, steps_of
 from acked.checker.native.slices import WORD, unpack_ir
-from acked.checker.question.plan import KernelPlan, StepCheck
+from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
 from acked.checker.symmetry import orbits, renaming
 
@@ -221,15 +221,13 @@ def _beside(plan: KernelPlan, key: str, program: bytes, store: SealedStore | Non
 
 def _said_of_steps(plan: KernelPlan, actions: Sequence[int]) -> bytes:
     """All that the code of `fire_k` of some actions depends on, without writing it: whatever else the question asks."""
-    schema, checks = plan.instance.schema, dict[int, list[StepCheck]]()
-    for check in plan.step_checks:
-        checks.setdefault(check.action, []).append(check)
+    schema, steps = plan.instance.schema, steps_of(plan)
     parts: list[object] = [_source_hash(), schema.words, [(leaf.word, leaf.shift, leaf.cardinality) for leaf in schema.leaves]]
     roots: list[Expr] = []
     for number in actions:
-        updates, own = plan.instance.actions[number].updates, checks.get(number, [])
-        parts += [number, [leaf for leaf, _ in updates], [check.bit for check in own]]
-        roots += [*(new for _, new in updates), *(check.violated for check in own)]
+        own, computed = steps[number]
+        parts += [number, [leaf for leaf, _ in plan.instance.actions[number].updates], [check.bit for check in own]]
+        roots += computed
     return b"".join((repr(parts).encode(), *plan.instance.pool.digests(roots)))
 
 

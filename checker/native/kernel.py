@@ -16,27 +16,25 @@ from collections.abc import Iterable, Sequence
 
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.instructions import Code, loop, store_states
+from acked.checker.native.programs import steps_of
 from acked.checker.native.representatives import representatives_ir
 from acked.checker.native.slices import slices_ir
-from acked.checker.question.plan import KernelPlan
+from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
-from acked.model.language.tracings import ActionInstance
 
 
 def _leaves_of(roots: Sequence[Expr]) -> list[int]:
     return [node.value for node in evaluation_order(roots) if node.op is Op.FIELD]
 
 
-def _fire(plan: KernelPlan, index: int, step: ActionInstance, group: int) -> str:
+def _fire(plan: KernelPlan, index: int, checks: Sequence[StepCheck], roots: Sequence[Expr], group: int) -> str:
     """So many states at a time, by their places in a list: load their words, change what is changed, and store them."""
-    schema = plan.instance.schema
-    checks = [check for check in plan.step_checks if check.action == index]
+    schema, step = plan.instance.schema, plan.instance.actions[index]
     code = Code("i64", group)
     number = code.int_type
     start = code.let(f"mul nuw nsw i64 %i, {group}")
     words = _listed_words(code, start, schema.words)
-    roots = [*(new for _, new in step.updates), *(check.violated for check in checks)]
     fields = {number: code.field(words, schema.leaves[number]) for number in _leaves_of(roots)}
     values = code.expressions(roots, fields)
     results = []
@@ -113,8 +111,8 @@ def vector_ir(plan: KernelPlan, lanes: int = LANES) -> str:
 
 def fire_ir(plan: KernelPlan, actions: Iterable[int] | None = None) -> str:
     """LLVM IR of `fire_k` of every action, or of these, one state at a time: quickly compiled."""
-    every = plan.instance.actions
-    return "\n".join(_fire(plan, index, every[index], 1) for index in (range(len(every)) if actions is None else actions))
+    steps = steps_of(plan)
+    return "\n".join(_fire(plan, index, *steps[index], 1) for index in (range(len(steps)) if actions is None else actions))
 
 
 def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:
@@ -130,6 +128,6 @@ def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:
             vector_ir(plan),
             f"declare {wide} @llvm.masked.gather.{lanes}.v{group}p0({pointers}, i32, {truths}, {wide})",
             f"declare i64 @llvm.vector.reduce.or.{lanes}({wide})",
-            *(_fire(plan, index, step, group) for index, step in enumerate(plan.instance.actions)),
+            *(_fire(plan, index, *step, group) for index, step in enumerate(steps_of(plan))),
         ]
     )

@@ -59,15 +59,10 @@ def program_of(plan: KernelPlan) -> bytes:
 def _written(plan: KernelPlan) -> bytes:
     instance, schema = plan.instance, plan.instance.schema
     bits = Bits.of(instance.pool, tuple(leaf.bits for leaf in schema.leaves))
-    checks: dict[int, list[StepCheck]] = {}
-    for check in plan.step_checks:
-        checks.setdefault(check.action, []).append(check)
     writer = _Writer(bits, [WORD * leaf.word + leaf.shift for leaf in schema.leaves], schema.words * WORD)
     guards = bits.numbers([*(item.guard for item in instance.actions), *plan.state_violations])
     sections = [writer.guards([root for (root,) in guards])]
-    for number, item in enumerate(instance.actions):
-        own = checks.get(number, [])
-        roots = [*(new for _, new in item.updates), *(check.violated for check in own)]
+    for item, (own, roots) in zip(instance.actions, steps_of(plan), strict=True):
         if not _is_little(roots, bits.work):
             sections.append([])
             continue
@@ -86,6 +81,17 @@ def _written(plan: KernelPlan) -> bytes:
         head.append(place if section else 0)
         place += 2 * len(section)
     return array("Q", head).tobytes() + b"".join(array("H", section).tobytes() for section in sections)
+
+
+def steps_of(plan: KernelPlan) -> list[tuple[list[StepCheck], list[Expr]]]:
+    """Of every action its checks, and what a step computes: new values in the order of the updates, then what is checked."""
+    checks: list[list[StepCheck]] = [[] for _ in plan.instance.actions]
+    for check in plan.step_checks:
+        checks[check.action].append(check)
+    return [
+        (own, [*(new for _, new in item.updates), *(check.violated for check in own)])
+        for item, own in zip(plan.instance.actions, checks, strict=True)
+    ]
 
 
 def _is_little(roots: Sequence[Expr], known: dict[int, int]) -> bool:
