@@ -55,12 +55,12 @@ def main() -> None:
             if workers == 1 and spec in TIGHT:
                 settings[f", --memory {TIGHT[spec]}"] = [*asked, "--memory", TIGHT[spec]]
             for setting, command in settings.items():
-                for arguments, program in ((command, None), (asked, other)):
-                    run(arguments, program=program)  # compiles, and touches memory once: its time is not counted
+                for program in (None, other):
+                    run(command, program=program)  # compiles, and touches memory once: its time is not counted
                 mine, others = [], []
                 for _ in range(options.runs):
                     mine.append(run(command))
-                    others.append(run(asked, program=other))
+                    others.append(run(command, program=other))
                 row(f"{spec} -w {workers}{setting}", mine, others)
     for spec in options.specs:
         one, two = (["check", spec, "-w", str(workers)] for workers in (1, 2))
