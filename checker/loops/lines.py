@@ -11,7 +11,7 @@ from functools import cache
 from math import log
 
 from acked.base.frozen import frozen
-from acked.checker.loops.quotient import LOW_BITS
+from acked.checker.loops.quotient import BLOCK, LOW_BITS
 
 HASH_HALF = 32
 MOST_REST_BITS = 127
@@ -38,8 +38,10 @@ class LineKind:
 
     @property
     def literals(self) -> dict[str, int]:
-        """By the names in `slots.py`."""
-        return {"LINE_SLOTS": self.slots, "FIELDS": self.fields, "FIELD_BITS": self.field_bits}
+        """By the names in `slots.py` and `quotient.py`."""
+        # Of narrow states half a block of lines is as far ahead, and more of it stays near.
+        block = BLOCK // 2 if self.fields > 1 else BLOCK
+        return {"LINE_SLOTS": self.slots, "FIELDS": self.fields, "FIELD_BITS": self.field_bits, "BLOCK": block}
 
 
 KINDS = (LineKind(6, 3, 21), LineKind(5, 2, 32), LineKind(4, 1, 64))
