@@ -58,7 +58,7 @@ def compiled_once() -> Iterator[None]:
     """What all questions share is compiled for the first test of a process that has a cache of its own, and for no other."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compile, "_emit_loops", once(compile._emit_loops))
-        patch.setattr(compile, "_emit", lru_cache(64)(compile._emit))
+        patch.setattr(compile, "emit", lru_cache(64)(compile.emit))
         yield
 
 

@@ -125,9 +125,12 @@ def represent(context: P64, states: P64, n: U64) -> None:
 
 def fire(context: P64, action: U64, here: P64, picked: P16, m: U64, out: P64) -> U64:
     """Fires an action in the m listed states of a batch whose guards stand in ROWS; the union of its checks that failed."""
-    if INTERPRETS and context[slots.PROGRAM] != 0 and p64(context[slots.PROGRAM])[formulas.ACTIONS + action] != 0:
+    code = p64(context[slots.FIRES])[action]
+    if INTERPRETS and code == 0:
+        if context[slots.DECIDED] == 0:
+            decide(context)
         return fire_formulas(context, action, here, picked, m, out)
-    return call(p64(context[slots.FIRES])[action], here, picked, m, out, p64(context[slots.FLAGS]))
+    return call(code, here, picked, m, out, p64(context[slots.FLAGS]))
 
 
 def fire_all(context: P64, here: P64, n: U64) -> U64:
@@ -160,9 +163,10 @@ def evaluate(context: P64, here: P64, n: U64) -> None:
         copy(p64(context[slots.OUT]), here, n * W)
         here = p64(context[slots.OUT])
     call(context[slots.UNPACK], here, columns, blocks)
-    if INTERPRETS and context[slots.PROGRAM] != 0:
+    if INTERPRETS and context[slots.GUARDS] == 0:
         decide(context)
     else:
+        context[slots.DECIDED] = 0
         call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), blocks)
 
 

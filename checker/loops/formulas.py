@@ -39,7 +39,11 @@ def compute(bits: P64, program: P16, target: U64) -> U64:
 
 
 def decide(context: P64) -> None:
-    """Fills ROWS for a batch whose bits are in COLUMNS; a row of ones is behind the columns, after one of zeros."""
+    """Fills ROWS for a batch whose bits are in COLUMNS; a row of ones is behind the columns, after one of zeros.
+
+    Where code has filled them, it writes the same again for the formulas that actions share.
+    """
+    context[slots.DECIDED] = 1
     program = p64(context[slots.PROGRAM])
     code = p16(context[slots.PROGRAM] + program[GUARDS])
     bits = p64(context[slots.COLUMNS])

@@ -31,9 +31,10 @@ LEVEL, REST_BITS, SPLIT, SHARE, LEVEL_BITS, DISPLACEMENT_BITS = range(44, 50)
 NEXT_BUCKETS, NEXT_SLOTS, NEXT_FIELDS, NEXT_FIELD_BITS, NEXT_SHARE, NEXT_LEVEL_BITS, NEXT_DISPLACEMENT_BITS = range(50, 57)
 # While duplicates are decided later: the code that logs the candidates of a batch, 0 if none does; the log, and its entries.
 LOG_STEPS, LOG, LOGGED = range(57, 60)
-# A program that decides guards and makes successors where there is no code that does (`formulas.py`); 0 where there is.
-PROGRAM = 60
-CONTEXT_SLOTS = 61
+# A program that decides guards and makes successors where there is no code that does (`formulas.py`), 0 where there is; and
+# whether it has computed the formulas that the successors of this batch share.
+PROGRAM, DECIDED = range(60, 62)
+CONTEXT_SLOTS = 62
 GROUP = 8
 
 # What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum, unique
 from functools import cache, lru_cache, partial
-from importlib.util import find_spec
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +26,7 @@ from acked.checker.loops import formulas, growth, language, quotient, slots, tab
 from acked.checker.loops.lines import LineKind
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.linking import link
+from acked.checker.native.machine import compiler, emit, has, llvm_binding, processor, target_machine
 from acked.checker.native.programs import actions_without, program_of, steps_of
 from acked.checker.native.slices import WORD, unpack_ir
 from acked.checker.question.plan import KernelPlan
@@ -54,11 +53,14 @@ MOST_INLINED = 60
 """Lines of LLVM IR of the longest function that quickly compiled loops have inlined."""
 CODE_OF_PROGRAM = 4
 """How many times the bytes of a program quickly compiled code would have."""
-_EMISSION = ("bits", "instructions", "kernel", "programs", "representatives", "slices", "translator", "words")
+_EMISSION = ("bits", "instructions", "kernel", "machine", "programs", "representatives", "slices", "translator", "words")
 """The modules beside this one that write code. Most are imported where some is written: what is cached needs none of them."""
 _MAKING: dict[str, Future[bytes]] = {}
 """What a thread is compiling, which another one waits for; not in a forked process, which has no such thread."""
 os.register_at_fork(after_in_child=_MAKING.clear)
+LEAST_OF_PIECE, MOST_PIECES = 8, 32
+"""The optimized tier is compiled in pieces of so many actions, or of more where there would be more pieces: in a fifth of a
+second each, so that a search that ends in the middle has lost no more, and the next one goes on."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 
@@ -70,100 +72,27 @@ class ObjectCode:
     processor: str
     objects: tuple[bytes, ...]
     """Of a kernel, its loops come last."""
-    is_optimized: bool = False
-    """Whether it is the optimized tier; see `compile_optimized`."""
     haste: Haste = Haste.NONE
     """Of its loops. With some a large search takes a fifth to a quarter longer, with most two to three times as long."""
     program: bytes = b""
     """What decides guards and makes successors where no object does (`programs.py`)."""
+    pieces: tuple[bytes, ...] = ()
+    """Objects of the optimized tier, see `pieces_of`, that do what they can before others; empty where there is none yet."""
 
+    @property
+    def is_optimized(self) -> bool:
+        """Whether it is the optimized tier; see `compile_optimized`."""
+        return bool(self.pieces) and all(self.pieces)
 
-@cache
-def _llvm() -> Any:
-    """LLVM's binding, which is imported for the first code: what only names a search does not wait for it."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm
-
-
-def _target_machine(optimize: int) -> Any:
-    llvm = _llvm()
-    # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
-    # gigabytes of address space in between.
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=optimize,
-        reloc="pic",
-        codemodel="large",
-    )
-
-
-@cache
-def _host() -> tuple[str, str]:
-    """The processor and LLVM, as LLVM tells of both; once it has told, it need not be loaded for that on the same host."""
-    name = _looks_of_host()
-    known = None if name is None else _look_up(f"{name}.host")
-    if known is None:
-        import llvmlite
-
-        llvm = _llvm()
-        features = llvm.get_host_cpu_features().flatten()
-        version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
-        known = f"{llvm.get_host_cpu_name()} {features}\n{version}".encode()
-        store = open_cache()
-        if store is not None and name is not None:
-            store.write(f"{name}.host", known)
-    told, version = known.decode().split("\n")
-    return told, version
-
-
-def _looks_of_host() -> str | None:
-    """A hash of what the system says of the processor and of LLVM's library; None where it does not."""
-    found = find_spec("llvmlite")
-    library = Path(found.origin or "").parent / "binding" / "libllvmlite.so" if found is not None else Path()
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            lines = takewhile(str.strip, file)  # of the first processor
-            told = [line for line in lines if line.startswith(("vendor_id", "cpu family", "model", "stepping", "flags"))]
-        status = library.stat()
-    except OSError:
-        return None
-    parts = [*told, str(library), str(status.st_size), str(status.st_mtime_ns), str(status.st_ctime_ns)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def processor() -> str:
-    """The processor that compiled code is for: name and features."""
-    return _host()[0]
-
-
-def _compiler() -> str:
-    """The versions of LLVM and of its binding."""
-    return _host()[1]
-
-
-def _has(feature: str) -> bool:
-    """Whether this processor has something."""
-    return f"+{feature}" in processor().partition(" ")[2].split(",")
+    def with_pieces(self, pieces: Mapping[int, bytes]) -> ObjectCode:
+        """The same with more pieces, by number."""
+        all_pieces = tuple(pieces.get(number, piece) for number, piece in enumerate(self.pieces))
+        return replace(self, pieces=all_pieces, program=b"" if all(all_pieces) else self.program)
 
 
 def literals(words: int, kind: LineKind | None = None) -> dict[str, int]:
     """The constants that the loops are compiled with: for a table of this kind, or with states."""
     return {"W": words, **(kind.literals if kind is not None else {})}
-
-
-def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
-    llvm = _llvm()
-    module = llvm.parse_assembly(ir)
-    module.verify()
-    machine = _target_machine(codegen)
-    if passes is not None:
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=passes))
-        builder.getModulePassManager().run(module, builder)
-    return bytes(machine.emit_object(module))
 
 
 @cache
@@ -177,7 +106,7 @@ def _source_hash() -> str:
 
 def kernel_key(plan: KernelPlan) -> str:
     """What the compiled code depends on, as a hash."""
-    parts = [plan.code, _source_hash(), _compiler(), processor(), str(literals(plan.instance.schema.words))]
+    parts = [plan.code, _source_hash(), compiler(), processor(), str(literals(plan.instance.schema.words))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -190,30 +119,28 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste =
     store = open_cache()  # To look at who may write to it takes as long as to read what is there.
     loops, haste = _choose_loops(plan.instance.schema.words, kind, most, store)
     key = kernel_key(plan)
-    optimized = _look_up(f"{key}-optimized.o", store)
-    if optimized is None:
-        program = compile_once(f"{key}.program", lambda: program_of(plan), store)
-        if program:
-            return ObjectCode(processor(), (*_beside(plan, key, program, store), loops), False, haste, program)
-        optimized = _optimized(plan, key)
-    return ObjectCode(processor(), (optimized, loops), True, haste)
+    pieces = tuple(_look_up(_piece_name(key, at), store) or b"" for at in range(len(pieces_of(len(plan.instance.actions)))))
+    program = b"" if all(pieces) else compile_once(f"{key}.program", lambda: program_of(plan), store)
+    if not program and not all(pieces):
+        pieces = _all_pieces(plan)
+    return ObjectCode(processor(), (*_beside(plan, key, program, store), loops), haste, program, pieces)
 
 
 def _beside(plan: KernelPlan, key: str, program: bytes, store: SealedStore | None) -> Iterator[bytes]:
-    """Objects of what a program does not do, which questions share that say the same there. Representatives are one long basic
-    block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
+    """Objects of what neither a program nor pieces do, which questions share that say the same there. Representatives are one
+    long basic block that needs no IR passes, and the successors of single states gain nothing from codegen optimisation."""
 
     def shared(what: str, said: Callable[[], bytes], ir: Callable[[], str], codegen: int) -> bytes:
-        compiled = f"{_compiler()} {processor()} ".encode()
+        compiled = f"{compiler()} {processor()} ".encode()
         name = compile_once(f"{key}.{what}", lambda: hashlib.sha256(compiled + said()).digest(), store).hex()
-        return compile_once(f"{name}-{what}.o", lambda: _emit(ir(), codegen, None), store)
+        return compile_once(f"{name}-{what}.o", lambda: emit(ir(), codegen, None), store)
 
     if plan.is_symmetric:
         from acked.checker.native.representatives import representatives_ir
 
         ir = partial(representatives_ir, plan.instance)
         yield shared("representatives", lambda: ir().encode(), ir, _CODEGEN_GOOD)
-    if coded := actions_without(program, len(plan.instance.actions)):
+    if program and (coded := actions_without(program, len(plan.instance.actions))):
         from acked.checker.native.kernel import fire_ir
 
         yield shared("fire", lambda: _said_of_steps(plan, coded), partial(fire_ir, plan, coded), _CODEGEN_FAST)
@@ -231,14 +158,32 @@ def _said_of_steps(plan: KernelPlan, actions: Sequence[int]) -> bytes:
     return b"".join((repr(parts).encode(), *plan.instance.pool.digests(roots)))
 
 
-def _optimized(plan: KernelPlan, key: str) -> bytes:
-    return compile_once(f"{key}-optimized.o", lambda: _emit(_optimized_ir(plan, _lanes()), _CODEGEN_LESS, None))
+def pieces_of(actions: int) -> list[range]:
+    """Which of so many actions the pieces of the optimized tier make successors by. The first of none: it decides guards."""
+    size = max(LEAST_OF_PIECE, -(-actions // MOST_PIECES))
+    return [range(0), *(range(first, min(first + size, actions)) for first in range(0, actions, size))]
 
 
-def _optimized_ir(plan: KernelPlan, *lanes: int) -> str:
-    from acked.checker.native.kernel import optimized_ir
+def _piece_name(key: str, number: int) -> str:
+    return f"{key}-piece{number}.o"
 
-    return optimized_ir(plan, *lanes)
+
+def compile_piece(plan: KernelPlan, number: int) -> bytes:
+    """A piece of the optimized tier, from the cache if it is there."""
+
+    def make() -> bytes:
+        from acked.checker.native.kernel import successors_ir
+        from acked.checker.native.slices import slices_ir
+
+        actions = pieces_of(len(plan.instance.actions))[number]
+        ir = successors_ir(plan, _lanes(), actions) if number else slices_ir(plan, LANES)
+        return emit(ir, _CODEGEN_LESS, None)
+
+    return compile_once(_piece_name(kernel_key(plan), number), make)
+
+
+def _all_pieces(plan: KernelPlan) -> tuple[bytes, ...]:
+    return tuple(compile_piece(plan, number) for number in range(len(pieces_of(len(plan.instance.actions)))))
 
 
 def _translate(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
@@ -252,9 +197,9 @@ def compile_optimized(plan: KernelPlan, kind: LineKind | None = None, most: Hast
 
     Its loops are as in `compile_kernel`.
     """
-    kernel, words = _optimized(plan, kernel_key(plan)), plan.instance.schema.words
-    loops, haste = _choose_loops(words, kind, most)
-    return ObjectCode(processor(), (kernel, loops), True, haste)
+    loops, haste = _choose_loops(plan.instance.schema.words, kind, most)
+    beside = _beside(plan, kernel_key(plan), b"", open_cache())
+    return ObjectCode(processor(), (*beside, loops), haste, pieces=_all_pieces(plan))
 
 
 def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
@@ -264,14 +209,14 @@ def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
 
 def _lanes() -> int:
     """How many 64-bit numbers a register of this processor holds, at least half of FIRE_GROUP."""
-    return FIRE_GROUP if _has("avx512f") else FIRE_GROUP // 2
+    return FIRE_GROUP if has("avx512f") else FIRE_GROUP // 2
 
 
 def _processor_literals() -> dict[str, int]:
     """Literals that say what this processor can do, and what loops for it do."""
     # AMD's processors before Zen 3 take hundreds of cycles to pack chosen bits.
-    extracts = _has("bmi2") and processor().partition(" ")[0] not in ("bdver4", "znver1", "znver2")
-    return {"COMPRESSES": int(_has("avx512vbmi2")), "EXTRACTS": int(extracts), "INTERPRETS": 1}
+    extracts = has("bmi2") and processor().partition(" ")[0] not in ("bdver4", "znver1", "znver2")
+    return {"COMPRESSES": int(has("avx512vbmi2")), "EXTRACTS": int(extracts), "INTERPRETS": 1}
 
 
 def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
@@ -279,7 +224,7 @@ def _loops_constants(words: int, kind: LineKind | None) -> dict[str, int]:
 
 
 def _loops_name(words: int, kind: LineKind | None, haste: Haste) -> str:
-    parts = f"{_source_hash()} {_compiler()} {processor()} {_loops_constants(words, kind)}"
+    parts = f"{_source_hash()} {compiler()} {processor()} {_loops_constants(words, kind)}"
     return f"{hashlib.sha256(parts.encode()).hexdigest()}-{_SUFFIXES[haste]}.o"
 
 
@@ -297,9 +242,9 @@ def _choose_loops(
 def _emit_loops(ir: str, haste: Haste) -> bytes:
     """Object code; in haste with no more passes than variables in registers and short functions inlined take."""
     if haste is Haste.NONE:
-        return _emit(ir, _CODEGEN_GOOD, 2)
-    llvm = _llvm()
-    machine = _target_machine(_CODEGEN_GOOD if haste is Haste.SOME else _CODEGEN_FAST)
+        return emit(ir, _CODEGEN_GOOD, 2)
+    llvm = llvm_binding()
+    machine = target_machine(_CODEGEN_GOOD if haste is Haste.SOME else _CODEGEN_FAST)
     module = llvm.parse_assembly(ir)
     for function in module.functions:
         if not function.is_declaration and str(function).count("\n") <= MOST_INLINED:
@@ -358,14 +303,14 @@ def compile_once(name: str, make: Callable[[], bytes], store: SealedStore | None
     return made
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2 * MOST_PIECES)
 def _load(objects: tuple[bytes, ...]) -> Any:
     """What has the functions of object files by their names, kept for the next question: those with programs share code."""
     linked = link(objects)
     if linked is not None:
         return linked
-    llvm = _llvm()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(_CODEGEN_FAST))
+    llvm = llvm_binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(_CODEGEN_FAST))
     for data in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
@@ -375,20 +320,31 @@ def _load(objects: tuple[bytes, ...]) -> Any:
 class Kernel:
     """Code loaded into this process; functions are called with addresses and numbers, without the GIL.
 
-    `program` is empty where there is code for guards and successors. `size` is in bytes, without the loops, of
+    `program` is empty where there is code for guards and successors. `size` is in bytes, without loops and pieces, of
     code that does the same.
     """
 
     def __init__(self, code: ObjectCode) -> None:
+        self.code = code
         self.is_optimized = code.is_optimized
         self.haste = code.haste
         self.size = sum(map(len, code.objects[:-1])) + CODE_OF_PROGRAM * len(code.program)
         self.program = code.program
         self._engine = _load(code.objects)
+        # Each by itself: LLVM's loader takes the constants of only one object from where they are.
+        self._pieces = [_load((piece,)) if piece else None for piece in code.pieces]
 
     def address(self, name: str) -> int:
-        """Where a function is."""
-        return int(self._engine.get_function_address(name))
+        """Where a function is; 0 if there is none."""
+        engines = [engine for engine in (*self._pieces[:1], self._engine) if engine is not None]
+        return next((found for engine in engines if (found := int(engine.get_function_address(name)))), 0)
+
+    def fires(self, actions: int) -> list[int]:
+        """Where each of so many `fire_k` is; 0 if a program is there for that."""
+        engines = [self._engine] * actions
+        for of, engine in zip(pieces_of(actions), self._pieces, strict=False):
+            engines[of.start : of.stop] = [engine or self._engine] * len(of)
+        return [int(engine.get_function_address(f"fire_{k}")) for k, engine in enumerate(engines)]
 
     @property
     def program_address(self) -> int:
@@ -410,13 +366,13 @@ def compile_functions(functions: Sequence[Callable[..., object]], constants: Map
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
     constants = {**constants, **_processor_literals()}
     name = f"{_functions_key(functions, constants)}-functions.o"
-    return compile_once(name, lambda: _emit(_translate(functions, constants), _CODEGEN_GOOD, 2))
+    return compile_once(name, lambda: emit(_translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 def _functions_key(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
-    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _compiler(), processor()]
+    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), compiler(), processor()]
     return hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
 
 
@@ -432,9 +388,11 @@ def portable_code(plan: KernelPlan) -> PortableCode:
     constants = literals(plan.instance.schema.words)
     name = f"{_functions_key(loops.FUNCTIONS, constants)}-loops.ll"
     text = compile_once(name, lambda: _translate(loops.FUNCTIONS, constants).encode()).decode()
-    return PortableCode(((_optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
+    from acked.checker.native.kernel import optimized_ir
+
+    return PortableCode(((optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
 
 
 def compile_portable(code: PortableCode) -> ObjectCode:
     """Object code for this processor."""
-    return ObjectCode(processor(), tuple(_emit(*part) for part in code.parts))
+    return ObjectCode(processor(), tuple(emit(*part) for part in code.parts))

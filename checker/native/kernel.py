@@ -116,18 +116,23 @@ def fire_ir(plan: KernelPlan, actions: Iterable[int] | None = None) -> str:
 
 
 def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:
-    """LLVM IR of the whole kernel with every `fire_k` of so many states at a time: slowly compiled, for long searches.
+    """LLVM IR of the whole kernel as a long search has it; see `successors_ir`."""
+    return "\n".join([vector_ir(plan), successors_ir(plan, group, range(len(plan.instance.actions)))])
+
+
+def successors_ir(plan: KernelPlan, group: int, actions: Iterable[int]) -> str:
+    """LLVM IR of `fire_k` of these actions, of so many states at a time: slowly compiled, for long searches.
 
     `group` is FIRE_GROUP or a divisor of it. One that fills more than a register makes more code, which a search has to read
     again and again: the actions of a large protocol together are larger than the caches of a core.
     """
+    steps = steps_of(plan)
     lanes = f"v{group}i64"
     wide, pointers, truths = (f"<{group} x {kind}>" for kind in ("i64", "ptr", "i1"))
     return "\n".join(
         [
-            vector_ir(plan),
             f"declare {wide} @llvm.masked.gather.{lanes}.v{group}p0({pointers}, i32, {truths}, {wide})",
             f"declare i64 @llvm.vector.reduce.or.{lanes}({wide})",
-            *(_fire(plan, index, *step, group) for index, step in enumerate(steps_of(plan))),
+            *(_fire(plan, index, *steps[index], group) for index in actions),
         ]
     )

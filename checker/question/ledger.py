@@ -157,6 +157,11 @@ class Ledger:
         """Initial states and firings covered by the counts."""
         return sum(self._counts.sizes[:1]) + sum(self._counts.enabled)
 
+    @property
+    def fired(self) -> tuple[int, ...]:
+        """By action instance, the firings covered by the counts."""
+        return self._counts.enabled
+
     def action_counts(self) -> dict[str, ActionCount]:
         """Firings by action name, instances added up, every action of the protocol listed."""
         instance = self.question.instance

@@ -353,8 +353,7 @@ class LocalSearch:
             self._each(lambda _, shard: shard.grow())
 
     def _tier_up(self) -> None:
-        generated = self.ledger.generated_states
-        self._kernel = self._tiers.advance(self._kernel, self.shards, generated, self._compiler, self._kind)
+        self._kernel = self._tiers.advance(self._kernel, self.shards, self.ledger, self._compiler)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
         parts = zip(begins, ends, self.shards, strict=True)

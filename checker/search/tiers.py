@@ -12,9 +12,9 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from acked.base.bounds import DISPENSABLE
-from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Haste, Kernel, ObjectCode, begin_loops, compile_optimized
+from acked.checker.native.compile import Haste, Kernel, begin_loops, compile_piece, pieces_of
 from acked.checker.question.known import KnownPlan
+from acked.checker.question.ledger import Ledger
 from acked.checker.question.plan import KernelPlan
 from acked.checker.shards.shard import Shard
 from acked.model.language.protocol import Protocol
@@ -23,7 +23,8 @@ from acked.model.language.storage.layout import Schema
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-TIER_UP_RATIO = 80
+GUARDS_RATIO = 1 << 20
+FIRE_RATIO = 80
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
 compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
 both."""
@@ -71,25 +72,32 @@ class Tiers:
     def __init__(self, plan: KernelPlan) -> None:
         self._plan = plan
         self._times = 1 if isinstance(plan, KnownPlan) else ONCE
-        self.optimized: Future[ObjectCode] | None = None
-        """What was or is compiled; None before that."""
+        self.pieces: dict[int, Future[bytes]] = {}
+        """What was or is compiled, by number."""
 
-    def advance(
-        self, kernel: Kernel, shards: Sequence[Shard], generated: int, compiler: Executor, kind: LineKind | None
-    ) -> Kernel:
+    def advance(self, kernel: Kernel, shards: Sequence[Shard], ledger: Ledger, compiler: Executor) -> Kernel:
         """Between two levels: compiles what a search is long enough for, and switches to what is there; the kernel then."""
         until = {Haste.MOST: FIRST_UNTIL, Haste.SOME: QUICK_UNTIL}.get(shards[0].haste)
-        if until is not None and generated > until * self._times:
+        if until is not None and ledger.generated_states > until * self._times:
             loops = shards[0].better_loops()
             for shard in shards:
                 shard.use_loops(loops)
         if kernel.is_optimized:
             return kernel
-        if self.optimized is None:
-            if generated > TIER_UP_RATIO * kernel.size * self._times:
-                self.optimized = compiler.submit(compile_optimized, self._plan, kind, most=Haste.SOME)
-        elif self.optimized.done():
-            kernel = Kernel(self.optimized.result())
+        for number in self._worthwhile(kernel, ledger):
+            self.pieces[number] = compiler.submit(compile_piece, self._plan, number)
+        done = {number: piece.result() for number, piece in self.pieces.items() if piece.done()}
+        if not all(kernel.code.pieces[number] for number in done):
+            kernel = Kernel(kernel.code.with_pieces(done))
             for shard in shards:
                 shard.use_kernel(kernel)
         return kernel
+
+    def _worthwhile(self, kernel: Kernel, ledger: Ledger) -> list[int]:
+        """The pieces that are to be compiled now, those first whose actions were fired most."""
+        fired, pieces = ledger.fired, pieces_of(len(ledger.fired))
+        gained = {0: ledger.distinct_states / GUARDS_RATIO}
+        for number, of in enumerate(pieces[1:], start=1):
+            gained[number] = sum(fired[of.start : of.stop]) * len(fired) / (FIRE_RATIO * kernel.size * len(of))
+        wanting = [n for n, piece in enumerate(kernel.code.pieces) if not piece and n not in self.pieces]
+        return sorted((n for n in wanting if gained[n] > self._times), key=gained.__getitem__, reverse=True)

@@ -15,7 +15,7 @@ from acked.base.errors import SystemFailure
 from acked.checker.loops import quotient, slots, table
 from acked.checker.loops.slots import FIRE_GROUP, LANES
 from acked.checker.native.compile import UNPACK_ANY, Haste, Kernel, load_loops
-from acked.checker.native.programs import actions_without, words_of
+from acked.checker.native.programs import words_of
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
@@ -350,11 +350,10 @@ class Shard:
         self.context[slots.COLUMNS] = address(self._columns)
         self.context[slots.REPRESENT] = kernel.address("representatives") if self._is_symmetric else 0
         self.context[slots.PROGRAM] = kernel.program_address
-        self.context[slots.UNPACK] = kernel.address(UNPACK_ANY if kernel.program else "unpack")
-        self.context[slots.GUARDS] = 0 if kernel.program else kernel.address("guards")
-        coded = actions_without(kernel.program, self._actions) if kernel.program else range(self._actions)
-        for k in coded:
-            self._fires[k] = kernel.address(f"fire_{k}")
+        self.context[slots.GUARDS] = kernel.address("guards")
+        self.context[slots.UNPACK] = kernel.address("unpack") or kernel.address(UNPACK_ANY)
+        for k, place in enumerate(kernel.fires(self._actions)):
+            self._fires[k] = place
 
     @property
     def haste(self) -> Haste:
@@ -368,7 +367,7 @@ class Shard:
     def use_loops(self, loops: Kernel) -> None:
         """Works on its table with other code of the same loops from now on; only while no shard is at work."""
         self._bind(loops)
-        if self._kernel.program:
+        if not self.context[slots.GUARDS]:
             self.context[slots.UNPACK] = loops.address(UNPACK_ANY)
 
     def report(self, states: int, next_states: int, is_expanded: bool = True) -> LevelReport:

@@ -39,7 +39,7 @@ OTHER = "define i64 @other(i64 %n) {\n  %less = sub i64 -10, %n\n  ret i64 %less
 
 
 def compiled(text: str) -> bytes:
-    return native._emit(text, 2, 2)
+    return native.emit(text, 2, 2)
 
 
 def test_constants_other_files_and_the_library_of_c_are_found() -> None:

@@ -231,7 +231,7 @@ def in_python(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def compiled(*functions: Callable[..., Any], **constants: int) -> Kernel:
-    return Kernel(ObjectCode(processor(), (native._emit(translate(functions, constants), 2, 2),)))
+    return Kernel(ObjectCode(processor(), (native.emit(translate(functions, constants), 2, 2),)))
 
 
 PURE = (arithmetic, division, comparisons, lazy, loops, built_in, calling)
