@@ -119,7 +119,7 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None, most: Haste =
     store = open_cache()  # To look at who may write to it takes as long as to read what is there.
     loops, haste = _choose_loops(plan.instance.schema.words, kind, most, store)
     key = kernel_key(plan)
-    pieces = tuple(_look_up(_piece_name(key, at), store) or b"" for at in range(len(pieces_of(len(plan.instance.actions)))))
+    pieces = tuple(_look_up(_piece_name(key, of), store) or b"" for of in pieces_of(len(plan.instance.actions)))
     program = b"" if all(pieces) else compile_once(f"{key}.program", lambda: program_of(plan), store)
     if not program and not all(pieces):
         pieces = _all_pieces(plan)
@@ -164,22 +164,23 @@ def pieces_of(actions: int) -> list[range]:
     return [range(0), *(range(first, min(first + size, actions)) for first in range(0, actions, size))]
 
 
-def _piece_name(key: str, number: int) -> str:
-    return f"{key}-piece{number}.o"
+def _piece_name(key: str, actions: range) -> str:
+    return f"{key}-{actions.start}-{actions.stop}.o"
 
 
 def compile_piece(plan: KernelPlan, number: int) -> bytes:
     """A piece of the optimized tier, from the cache if it is there."""
 
+    actions = pieces_of(len(plan.instance.actions))[number]
+
     def make() -> bytes:
         from acked.checker.native.kernel import successors_ir
         from acked.checker.native.slices import slices_ir
 
-        actions = pieces_of(len(plan.instance.actions))[number]
         ir = successors_ir(plan, _lanes(), actions) if number else slices_ir(plan, LANES)
         return emit(ir, _CODEGEN_LESS, None)
 
-    return compile_once(_piece_name(kernel_key(plan), number), make)
+    return compile_once(_piece_name(kernel_key(plan), actions), make)
 
 
 def _all_pieces(plan: KernelPlan) -> tuple[bytes, ...]:

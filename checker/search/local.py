@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from acked.base.bounds import Bounds, give_way, threads
+from acked.base.bounds import Bounds, threads
 from acked.base.errors import SystemFailure
 from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import compile_kernel, load_kernel
@@ -93,8 +93,9 @@ class LocalSearch:
             self._set_up()
             with (
                 threads(self.bounds.workers) as self._pool,
-                # What has not been begun to be compiled when the search ends is left to a longer one.
-                threads(1, give_way, cancels=True) as self._compiler,
+                # What has not been begun to be compiled when the search ends is left to the next one. It does not give way:
+                # it is compiled because the search would go on for longer without.
+                threads(1, cancels=True) as self._compiler,
                 refusing_overflow(self.question, self._source),
             ):
                 begins = self._begin()

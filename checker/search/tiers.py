@@ -23,15 +23,15 @@ from acked.model.language.storage.layout import Schema
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-GUARDS_RATIO = 1 << 20
-FIRE_RATIO = 80
-"""A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
-compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
-both."""
-ONCE = 7
-"""How many times as many, of a question that was not asked before: better code saves a twentieth to a fifth of a search, 5 to
-40 ns for every generated state, so by then it has lost what the compilation takes. One that is asked again is worth more,
-since the code is kept."""
+GUARDS_RATIO = 1 << 18
+"""A search is long, and guards are worth their code, once it has found so many states: better code saves a third of a
+microsecond for each. Counted, not timed: a busy machine is slow at both."""
+FIRE_RATIO = 10
+"""A piece of successors is worth its code once its actions were fired so many times for every byte of that, about as many as
+of quickly compiled code: better code saves 20 to 40 ns for each, and a byte takes six to twelve microseconds. The rest is
+saved when the question is asked again, since the code is kept."""
+ONCE = 4
+"""How many times as many, of a question that was not asked before."""
 
 FEW_BITS = 16
 """A search whose states have no more is over soon: it begins with the loops that are compiled first of all."""
