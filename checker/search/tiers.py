@@ -23,13 +23,15 @@ from acked.model.language.storage.layout import Schema
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-GUARDS_RATIO = 1 << 18
-"""A search is long, and guards are worth their code, once it has found so many states: better code saves a third of a
-microsecond for each. Counted, not timed: a busy machine is slow at both."""
 FIRE_RATIO = 10
-"""A piece of successors is worth its code once its actions were fired so many times for every byte of that, about as many as
-of quickly compiled code: better code saves 20 to 40 ns for each, and a byte takes six to twelve microseconds. The rest is
-saved when the question is asked again, since the code is kept."""
+"""A search is long, and a piece of successors is worth compiling, once its actions were fired so many times for every byte
+that quickly compiled code of them would have. Better code saves 20 to 40 ns each time, a byte takes six to twelve
+microseconds: the rest is saved when the question is asked again, since the code is kept. Counted, not timed: a busy machine is
+slow at both."""
+REST_RATIO = 1 << 16
+"""All that is left is worth compiling once a search has found so many states for every piece of it: guards are decided by
+their code alone, a third of a microsecond sooner for each state, when no successor needs the formulas that it shares with
+them."""
 ONCE = 4
 """How many times as many, of a question that was not asked before."""
 
@@ -94,10 +96,14 @@ class Tiers:
         return kernel
 
     def _worthwhile(self, kernel: Kernel, ledger: Ledger) -> list[int]:
-        """The pieces that are to be compiled now, those first whose actions were fired most."""
-        fired, pieces = ledger.fired, pieces_of(len(ledger.fired))
-        gained = {0: ledger.distinct_states / GUARDS_RATIO}
-        for number, of in enumerate(pieces[1:], start=1):
-            gained[number] = sum(fired[of.start : of.stop]) * len(fired) / (FIRE_RATIO * kernel.size * len(of))
-        wanting = [n for n, piece in enumerate(kernel.code.pieces) if not piece and n not in self.pieces]
-        return sorted((n for n in wanting if gained[n] > self._times), key=gained.__getitem__, reverse=True)
+        """The pieces that are to be compiled now, those first whose actions were fired most; that of guards last."""
+        pieces, wanting = pieces_of(len(ledger.fired)), {}
+        for number, of in enumerate(pieces):
+            fired = sum(ledger.fired[of.start : of.stop])
+            if not kernel.code.pieces[number] and number not in self.pieces and (fired or number == 0):
+                wanting[number] = fired
+        size = FIRE_RATIO * kernel.size * self._times / max(len(ledger.fired), 1)
+        worth = [number for number, fired in wanting.items() if fired > size * len(pieces[number])]
+        if ledger.distinct_states > REST_RATIO * (len(wanting) - len(worth)) * self._times:
+            worth = [*wanting]
+        return sorted(worth, key=wanting.__getitem__, reverse=True)
