@@ -10,10 +10,11 @@ is translated to the same LLVM IR (`language.py` has the subset, `translator.py`
 (`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and differences (`backward.py`), of random runs
 (`walks.py`), of searches over several processes (`exchange.py`), and of those whose visited states are on disk
 (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a packed state, the bytes
-of one in a file, and the layout of a line. A kernel is compiled while a long search goes
-on with its program (`compile.py`). The loops, which all searches share, are compiled in two tiers: the first searches on a
+of one in a file, and the layout of a line. A kernel is compiled in pieces while a long search goes on with its program: that of
+guards, and one for some actions each (`compile.py`). The search uses each as it comes, for the rest its program; one that is
+asked again goes on with what there is. The loops, which all searches share, are compiled in two tiers: the first searches on a
 machine have some that take a quarter of the time to compile, and one of many millions of states has them optimized, for
-itself and all that follow (`search/tiers.py`). Object files are loaded without LLVM where that can be (`linking.py`).
+itself and all that follow (`search/tiers.py`). `machine.py` has the processor at hand and LLVM; object files are loaded without it where that can be (`linking.py`).
 
 The way of a batch
 ------------------

@@ -362,33 +362,6 @@ def test_the_table_holds_every_state_once_and_nothing_else(workers: int, monkeyp
     assert visited.shared[slots.BOOKED] == 7**5
 
 
-class Patient(Observer):
-    """Waits for the code for long searches as soon as it is being made."""
-
-    def __init__(self) -> None:
-        self.search: LocalSearch | None = None
-
-    def progress(self, now: Progress) -> None:
-        if self.search is not None and self.search._tiers.optimized is not None:
-            self.search._tiers.optimized.result()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_that_takes_long_changes_its_code_between_levels(
-    workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
-    expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
-    assert not load_kernel(grid(5, 6).plan).is_optimized
-    monkeypatch.setattr("acked.checker.search.tiers.TIER_UP_RATIO", 0)
-    patient = Patient()
-    patient.search = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=patient)
-    assert answer(patient.search.run()) == expected
-    assert patient.search._kernel.is_optimized
-    assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_loops_without_states_are_changed_between_levels(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
