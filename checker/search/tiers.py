@@ -33,7 +33,7 @@ REST_RATIO = 1 << 16
 """All that is left is worth compiling once a search has found so many states for every piece of it: guards are decided by
 their code alone, a third of a microsecond sooner for each state, when no successor needs the formulas that it shares with
 them."""
-ONCE = 4
+ONCE = 16
 """How many times as many, of a question that was not asked before."""
 
 FEW_BITS = 16

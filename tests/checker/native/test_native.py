@@ -63,7 +63,7 @@ def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(native, "_emit", refuse)
+    monkeypatch.setattr(native, "emit", refuse)
     monkeypatch.setattr(native, "program_of", refuse)
 
 

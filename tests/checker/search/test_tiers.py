@@ -108,7 +108,9 @@ def test_a_table_without_states_is_searched_with_mixed_code(
     in_halves(question, monkeypatch)
     expected = answer(search(question, Bounds(1, MEMORY)))
     mixing(question, has, cache, monkeypatch)
-    pieces = {number: native.compile_piece(question.plan, number) for number, is_there in enumerate(has) if is_there}
+    for number, is_there in enumerate(has):
+        if is_there:
+            native.compile_piece(question.plan, number)
     assert tuple(map(bool, compile_kernel(question.plan).pieces)) == has, "what is in the cache is taken at once"
     moved: list[int] = []
     without = forgetting.without_states
@@ -121,7 +123,6 @@ def test_a_table_without_states_is_searched_with_mixed_code(
     monkeypatch.setattr(forgetting.Forgetting, "is_ready", lambda _, shards, *__: not isinstance(shards[0], CompactShard))
     for workers in (1, 2):
         assert answer(search(question, Bounds(workers, MEMORY))) == expected
-    assert pieces
     assert moved
 
 
@@ -161,8 +162,8 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(workers: int, 
 @pytest.mark.slow
 def test_a_search_goes_on_with_the_pieces_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "LEAST_OF_PIECE", 2)
-    monkeypatch.setattr(tiers, "FIRE_RATIO", 0)
     expected = answer(search(grid(), Bounds(1, MEMORY)))
+    monkeypatch.setattr(tiers, "FIRE_RATIO", 0)
     for rest, made in ((1 << 60, [1, 2, 3]), (0, [0])):
         monkeypatch.setattr(tiers, "REST_RATIO", rest)
         found, done = patiently(grid(), 1, 9)
@@ -181,9 +182,9 @@ def test_the_end_of_a_search_waits_for_no_more_than_one_piece(monkeypatch: pytes
     def until_others_are_left(plan: KernelPlan, number: int) -> bytes:
         begun.append(number)
         latest = time.monotonic() + 60
-        while time.monotonic() < latest and not all(
-            other.cancelled() for at, other in asked._tiers.pieces.items() if at not in begun
-        ):
+        left: list[bool] = []
+        while time.monotonic() < latest and not (left and all(left)):
+            left = [other.cancelled() for at, other in [*asked._tiers.pieces.items()] if at not in begun]
             time.sleep(0.001)
         return b""
 
