@@ -14,7 +14,8 @@ of one in a file, and the layout of a line. A kernel is compiled in pieces while
 guards, and one for some actions each (`compile.py`). The search uses each as it comes, for the rest its program; one that is
 asked again goes on with what there is. The loops, which all searches share, are compiled in two tiers: the first searches on a
 machine have some that take a quarter of the time to compile, and one of many millions of states has them optimized, for
-itself and all that follow (`search/tiers.py`). `machine.py` has the processor at hand and LLVM; object files are loaded without it where that can be (`linking.py`).
+itself and all that follow (`search/tiers.py`). `machine.py` has the processor at hand, and LLVM; object files are loaded
+without it where that can be (`linking.py`).
 
 The way of a batch
 ------------------
