@@ -17,7 +17,8 @@ from functools import cache
 from acked.checker.loops.language import P64, U64, prefetch
 from acked.checker.loops.table import MIX_0 as SUMMAND
 from acked.checker.loops.table import MIX_2 as FACTOR
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions
+from acked.checker.native.machine import processor
 from acked.checker.shards.shard import address, reserve
 
 PROBES = 1 << 24

@@ -20,7 +20,8 @@ from unittest.mock import patch
 from acked.base.bounds import Bounds
 from acked.checker.loops.language import P64, U64, at, call, minimum, p64
 from acked.checker.loops.slots import ACTS, BLOCK, COLUMNS, GUARDS, HASHES, OUT, ROWS, UNPACK
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, compile_optimized, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, compile_optimized
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH

@@ -11,7 +11,8 @@ from acked.base.frozen import frozen
 from acked.base.names import choices
 from acked.checker.diagnosis.rows import rows_of_level
 from acked.checker.loops import backward
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import shape_of
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy

@@ -14,7 +14,8 @@ from acked.base.errors import AckedError, ExitCode
 from acked.base.frozen import frozen
 from acked.checker.diagnosis.rows import ListRows, rows_of_level
 from acked.checker.loops import backward
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions
+from acked.checker.native.machine import processor
 from acked.checker.question.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words

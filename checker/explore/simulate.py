@@ -18,7 +18,8 @@ from acked.base.frozen import frozen
 from acked.base.names import choices, near
 from acked.checker.explore.distinct import DistinctCount
 from acked.checker.loops import walks
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import shape_of
 from acked.checker.question.overflow import overflow_of
 from acked.checker.question.plan import BATCH

@@ -21,7 +21,8 @@ from typing import TypeVar
 from acked.base.errors import SystemFailure
 from acked.checker.loops import delayed
 from acked.checker.loops.delayed import EARLIER, THIS_LEVEL
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH

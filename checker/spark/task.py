@@ -25,7 +25,8 @@ from acked.base.bounds import default_memory
 from acked.base.errors import AckedError, SystemFailure
 from acked.base.frozen import frozen
 from acked.checker.loops import exchange
-from acked.checker.native.compile import Kernel, ObjectCode, compile_portable, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_portable
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
 from acked.checker.shards.compact import FORGET_FROM

@@ -31,7 +31,8 @@ from acked.base.errors import SystemFailure
 from acked.base.files import open_file
 from acked.base.frozen import frozen
 from acked.checker.loops import exchange
-from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions
+from acked.checker.native.machine import processor
 from acked.checker.native.shape import Shape
 from acked.checker.shards.shard import address, numbers, reserve
 

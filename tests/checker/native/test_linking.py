@@ -11,8 +11,9 @@ import pytest
 
 from acked.checker.native import compile as native
 from acked.checker.native import linking
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized
 from acked.checker.native.linking import link
+from acked.checker.native.machine import processor
 from acked.checker.search.local import search
 from tests.checker.toys import always, ask, counters
 

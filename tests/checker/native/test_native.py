@@ -34,8 +34,9 @@ from acked.checker.loops.language import (
 )
 from acked.checker.native import compile as native
 from acked.checker.native import programs
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key
 from acked.checker.native.kernel import fire_ir
+from acked.checker.native.machine import processor
 from acked.checker.native.translator import LowLevelError, translate
 from acked.checker.question.question import Question
 from acked.checker.search.local import search

@@ -20,7 +20,7 @@ from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import Question
 from acked.checker.search import local, tiers
 from acked.checker.search.local import LocalSearch, search
-from acked.checker.shards import forgetting
+from acked.checker.shards import compact, forgetting
 from acked.checker.shards.compact import CompactShard
 from acked.checker.spec.spec import load_spec
 from tests.checker.toys import always, answer, ask, counters, every_step
@@ -113,7 +113,7 @@ def test_a_table_without_states_is_searched_with_mixed_code(
             native.compile_piece(question.plan, number)
     assert tuple(map(bool, compile_kernel(question.plan).pieces)) == has, "what is in the cache is taken at once"
     moved: list[int] = []
-    without = forgetting.without_states
+    without = compact.without_states
 
     def counting(*given: Any) -> Any:
         moved.append(1)
