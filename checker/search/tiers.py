@@ -1,8 +1,8 @@
 """Tiered compilation: when a search goes on with better code.
 
-`Tiers`: the functions of a question are compiled beside the search, in pieces that it uses as they come. The
-loops, which searches share, are optimized between two levels of the first that is long enough, because a search that goes on
-beside that would take what processors there are.
+`Tiers`: the functions of a question are compiled beside the search, in pieces that it uses as they come. The loops, which
+searches share, are optimized between two levels of the first that is long enough, because a search that goes on beside that
+would take what processors there are.
 """
 
 from __future__ import annotations
