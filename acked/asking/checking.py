@@ -11,7 +11,7 @@ from acked.base.errors import ExitCode
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.observer import Observer
 from acked.checker.question.overflow import Overflow
-from acked.checker.question.result import Counterexample, Result, StopReason
+from acked.checker.question.result import Counterexample, Result
 from acked.checker.search.tiers import begin_beside
 from acked.checker.spec.spec import Spec
 from acked.reports.console import Console, open_console
@@ -105,7 +105,7 @@ def _document(
     from acked.reports.runs.document import check_document
 
     expectation = None
-    if differences is not None and (differences or not _is_open(result)):
+    if differences is not None and (differences or not _is_open(spec, result)):
         expectation = {"met": not differences, "differences": differences}
     document = check_document(name, spec.title, result, seconds, expectation)
     for explained in violations:
@@ -127,9 +127,9 @@ def _print(
         explained.show(console, spec.title, result)
     print_result(console, None if violations else spec.title, result, seconds)
     if differences is not None:
-        print_expectation(console, result.verdict, differences, _is_open(result))
+        print_expectation(console, result.verdict, differences, result.stopped.value if _is_open(spec, result) else "")
 
 
-def _is_open(result: Result) -> bool:
-    """Whether the search was interrupted, so that what it has not found says nothing."""
-    return result.stopped is StopReason.INTERRUPTED
+def _is_open(spec: Spec, result: Result) -> bool:
+    """Whether what the search has not found says nothing of what the spec expects."""
+    return spec.expect is not None and spec.expect.is_open(result)

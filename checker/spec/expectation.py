@@ -94,11 +94,17 @@ class Expectation:
     def differences(self, found: Facts) -> list[str]:
         """How an answer differs, one sentence each; nothing if it meets the expectation.
 
-        After an interruption only what no further search could put right, such as a violation that is not expected.
+        Where it is open only what no further search could put right, such as a violation that is not expected.
         """
-        if found.stopped is StopReason.INTERRUPTED:
+        if self.is_open(found):
             return self._settled_differences(found)
         return [departure.sentence for departure in self.departures(found)]
+
+    def is_open(self, found: Facts) -> bool:
+        """Whether a search ended so early that what it has not found says nothing: by an interruption, or at a bound that its
+        user has set where the spec expects an answer."""
+        is_bounded = found.verdict is Verdict.INCOMPLETE and found.stopped in (StopReason.MAX_DEPTH, StopReason.MAX_STATES)
+        return found.stopped is StopReason.INTERRUPTED or (is_bounded and self.verdict is not Verdict.INCOMPLETE)
 
     def _settled_differences(self, found: Facts) -> list[str]:
         """What differs already, however the search would have gone on."""

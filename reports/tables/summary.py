@@ -50,15 +50,15 @@ def print_notes(console: Console, notes: Iterable[str]) -> None:
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
 
-def print_expectation(console: Console, verdict: Verdict, differences: Sequence[str], is_open: bool = False) -> None:
+def print_expectation(console: Console, verdict: Verdict, differences: Sequence[str], ended: str = "") -> None:
     """Whether the answer is the one that the spec expects, and if not, in what it differs.
 
-    With `is_open` the search was interrupted, and what does not differ so far may yet.
+    `ended` says why the search ended early, if it did: what does not differ so far may yet.
     """
     glyphs = glyphs_of(console)
     put(console, [])
-    if is_open and not differences:
-        text = "interrupted before it could be compared with what the spec expects; nothing differs so far"
+    if ended and not differences:
+        text = f"{ended} before it could be compared with what the spec expects; nothing differs so far"
         put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
         return
     if not differences:

@@ -163,8 +163,22 @@ def test_every_difference_is_told(expectation: Expectation, differences: list[st
         (Expectation(Verdict.HOLDS, distinct_states=3, depth=4), ["distinct_states is 4 already, expected 3"]),
     ],
 )
-def test_an_interruption_alone_makes_no_difference(expectation: Expectation, differences: list[str]) -> None:
-    assert expectation.differences(replace(result(), stopped=StopReason.INTERRUPTED)) == differences
+@pytest.mark.parametrize("ended", [StopReason.INTERRUPTED, StopReason.MAX_DEPTH, StopReason.MAX_STATES])
+def test_an_early_end_that_its_user_wants_makes_no_difference(
+    expectation: Expectation, differences: list[str], ended: StopReason
+) -> None:
+    found = replace(result(), stopped=ended)
+    assert found.verdict is Verdict.INCOMPLETE
+    assert expectation.is_open(found)
+    assert expectation.differences(found) == differences
+
+
+def test_where_a_bound_is_expected_its_answer_is_compared() -> None:
+    at_bound = replace(result(), stopped=StopReason.MAX_STATES)
+    assert Expectation(Verdict.INCOMPLETE, distinct_states=5).differences(at_bound) == ["distinct_states is 4, expected 5"]
+    seen = replace(result(), stopped=StopReason.BUDGET)
+    assert not Expectation(Verdict.HOLDS).is_open(seen)
+    assert Expectation(Verdict.HOLDS).differences(seen)[0].startswith("verdict is ")
 
 
 def test_a_violation_that_is_not_expected_is_a_difference_whatever_came_after_it() -> None:
@@ -193,6 +207,6 @@ def test_an_action_that_never_fired_is_a_difference_unless_it_is_expected() -> N
     assert difference.startswith("never fired: RaiseN0")
 
 
-def test_an_incomplete_result_never_meets_an_expectation_that_it_holds() -> None:
+def test_a_result_that_memory_ends_never_meets_an_expectation_that_it_holds() -> None:
     covered = replace(result(), stopped=StopReason.MEMORY)
     assert Expectation(Verdict.HOLDS).differences(covered) == ["verdict is incomplete, expected holds"]
