@@ -59,8 +59,8 @@ _MAKING: dict[str, Future[bytes]] = {}
 """What a thread is compiling, which another one waits for; not in a forked process, which has no such thread."""
 os.register_at_fork(after_in_child=_MAKING.clear)
 LEAST_OF_PIECE, MOST_PIECES = 8, 32
-"""The optimized tier is compiled in pieces of so many actions, or of more where there would be more pieces: in a fifth of a
-second each, so that a search that ends in the middle has lost no more, and the next one goes on."""
+"""The optimized tier is compiled in pieces of so many actions, or of more where there would be more pieces: mostly in 0.2
+to 0.9 seconds each, so that a search that ends in the middle has lost no more, and the next one goes on."""
 UNPACK_ANY = "unpack_any"
 """The function of the loops that is `unpack` for every state of as many words."""
 

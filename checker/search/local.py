@@ -252,7 +252,7 @@ class LocalSearch:
         self.shards, self._has_all_levels = [], False
         plan, memory = self.question.plan, self.bounds.memory
         if self._kind is not None:
-            self._kernel, self._kind, self._tiers = load_kernel(plan), None, Tiers(plan)
+            self._kernel, self._kind = load_kernel(plan), None
         codecs = self._recorder.codecs
         with self._refusing_too_much():
             self._delayed = DelayedSearch(shape_of(plan), self._kernel, self._stored, codecs, self._pool, memory, self._tell)
@@ -332,7 +332,8 @@ class LocalSearch:
         settle = self._recorder.wait if self._recorder is not None else lambda: None
         forgotten = self._forgetting.forget(self.shards, self.levels, done, at_once, settle)
         if forgotten is not None:
-            self._kind, self._kernel, self.shards = forgotten.kind, forgotten.kernel, [*forgotten.shards]
+            self._kind, self.shards = forgotten.kind, [*forgotten.shards]
+            self._kernel = self._tiers.use_pieces(forgotten.kernel, self.shards)
         return forgotten is not None
 
     def _release(self, done: Sequence[int]) -> None:

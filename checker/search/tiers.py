@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 FIRE_RATIO = 10
 """A search is long, and a piece of successors is worth compiling, once its actions were fired so many times for every byte
-that quickly compiled code of them would have. Better code saves 20 to 40 ns each time, a byte takes six to twelve
-microseconds: the rest is saved when the question is asked again, since the code is kept. Counted, not timed: a busy machine is
-slow at both."""
+that quickly compiled code of as many actions has on the average. Better code saves 20 to 40 ns each time, a byte takes six to
+twelve microseconds: the rest is saved when the question is asked again, since the code is kept. Counted, not timed: a busy
+machine is slow at both."""
 REST_RATIO = 1 << 16
 """All that is left is worth compiling once a search has found so many states for every piece of it: guards are decided by
 their code alone, a third of a microsecond sooner for each state, when no successor needs the formulas that it shares with
@@ -89,6 +89,10 @@ class Tiers:
             return kernel
         for number in self._worthwhile(kernel, ledger):
             self.pieces[number] = compiler.submit(compile_piece, self._plan, number)
+        return self.use_pieces(kernel, shards)
+
+    def use_pieces(self, kernel: Kernel, shards: Sequence[Shard]) -> Kernel:
+        """Has shards use what is compiled by now beside the code of a kernel; the kernel then."""
         done = {number: piece.result() for number, piece in self.pieces.items() if piece.done()}
         if not all(kernel.code.pieces[number] for number in done):
             kernel = Kernel(kernel.code.with_pieces(done))
@@ -105,6 +109,7 @@ class Tiers:
                 wanting[number] = fired
         size = FIRE_RATIO * kernel.size * self._times / max(len(ledger.fired), 1)
         worth = [number for number, fired in wanting.items() if fired > size * len(pieces[number])]
-        if ledger.distinct_states > REST_RATIO * (len(wanting) - len(worth)) * self._times:
+        rest = REST_RATIO * (len(wanting) - len(worth)) * self._times
+        if ledger.generated_states > rest and ledger.distinct_states > rest:  # the first is told sooner, of many levels
             worth = [*wanting]
         return sorted(worth, key=wanting.__getitem__, reverse=True)

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from itertools import count
 from typing import TypeAlias
 
 from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
@@ -105,6 +106,7 @@ class Pool(Connectives[Expr]):
     """Interns the nodes of one instance or of several; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
+        self._ids = count()
         self._ints: dict[int, Expr] = {}
         self._digests: dict[int, bytes] = {}
         self.notes: dict[object, object] = {}
@@ -377,8 +379,9 @@ class Pool(Connectives[Expr]):
         if node is None:
             if lo < -INT_LIMIT or hi > INT_LIMIT:
                 raise ModelError(f"an integer in {lo}..{hi} leaves 64-bit range; use smaller constants")
-            node = Expr(self, len(self._nodes), op, args, value, lo, hi, is_bool, op is Op.CONST)
-            self._nodes[key] = node
+            # Another thread, which compiles, may trace as well: no two nodes have one id, no two of them say the same.
+            made = Expr(self, next(self._ids), op, args, value, lo, hi, is_bool, op is Op.CONST)
+            node = self._nodes.setdefault(key, made)
         return node
 
 

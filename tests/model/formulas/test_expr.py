@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -83,6 +85,25 @@ def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recip
     for node in evaluation_order([build(recipe, Pool())]):
         assert all(arg.id < node.id for arg in node.args)
         assert node.is_bool == (node.op in (Op.EQ, Op.LT, Op.NOT, Op.AND, Op.OR)) or node.op in (Op.CONST, Op.ITE)
+
+
+def test_threads_that_make_nodes_at_once_share_them_and_no_ids() -> None:
+    pool = Pool()
+    field = pool.field(0, 1000)
+
+    def make(_: int) -> list[Expr]:
+        return [pool.eq(field, pool.int(k)) for k in range(500)]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            made = list(threads.map(make, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(nodes == made[0] for nodes in made)
+    assert len({node.id for node in made[0]}) == 500
+
 
 
 @pytest.mark.slow
