@@ -29,6 +29,8 @@ FIRE_RATIO = 10
 that quickly compiled code of as many actions has on the average. Better code saves 20 to 40 ns each time, a byte takes six to
 twelve microseconds: the rest is saved when the question is asked again, since the code is kept. Counted, not timed: a busy
 machine is slow at both."""
+LEAST_RATIO = 40
+"""One that has generated fewer states for every byte of all its quickly compiled code may be over before LLVM is imported."""
 REST_RATIO = 1 << 16
 """All that is left is worth compiling once a search has found so many states for every piece of it: guards are decided by
 their code alone, a third of a microsecond sooner for each state, when no successor needs the formulas that it shares with
@@ -102,6 +104,8 @@ class Tiers:
 
     def _worthwhile(self, kernel: Kernel, ledger: Ledger) -> list[int]:
         """The pieces that are to be compiled now, those first whose actions were fired most; that of guards last."""
+        if ledger.generated_states < LEAST_RATIO * kernel.size:
+            return []
         pieces, wanting = pieces_of(len(ledger.fired)), {}
         for number, of in enumerate(pieces):
             fired = sum(ledger.fired[of.start : of.stop])

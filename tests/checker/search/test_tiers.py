@@ -151,6 +151,7 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(workers: int, 
     monkeypatch.setattr(native, "LEAST_OF_PIECE", 2)
     expected = answer(search(grid(), Bounds(workers, MEMORY)))
     assert not any(load_kernel(grid().plan).code.pieces), "so short a search compiles none"
+    monkeypatch.setattr(tiers, "LEAST_RATIO", 0)
     monkeypatch.setattr(tiers, "FIRE_RATIO", 0)
     monkeypatch.setattr(tiers, "REST_RATIO", 0)
     found, done = patiently(grid(), workers, 9)
@@ -163,6 +164,7 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(workers: int, 
 def test_a_search_goes_on_with_the_pieces_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "LEAST_OF_PIECE", 2)
     expected = answer(search(grid(), Bounds(1, MEMORY)))
+    monkeypatch.setattr(tiers, "LEAST_RATIO", 0)
     monkeypatch.setattr(tiers, "FIRE_RATIO", 0)
     for rest, made in ((1 << 60, [1, 2, 3]), (0, [0])):
         monkeypatch.setattr(tiers, "REST_RATIO", rest)
@@ -175,6 +177,7 @@ def test_a_search_goes_on_with_the_pieces_of_the_one_before(monkeypatch: pytest.
 @pytest.mark.slow
 def test_the_end_of_a_search_waits_for_no_more_than_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "LEAST_OF_PIECE", 1)
+    monkeypatch.setattr(tiers, "LEAST_RATIO", 0)
     monkeypatch.setattr(tiers, "FIRE_RATIO", 0)
     begun: list[int] = []
     asked = LocalSearch(grid(), Bounds(1, MEMORY))
