@@ -80,25 +80,25 @@ def give_way() -> None:
         pass  # Where threads have no priority of their own, this one is only less polite.
 
 
-def threads(workers: int, begin: Callable[[], None] | None = None, cancels: bool = False) -> ThreadPoolExecutor:
+def threads(workers: int, cancels: bool = False) -> ThreadPoolExecutor:
     """Threads that are started, and imported, with the first work: most searches end before there is any for them.
 
     If it `cancels`, what they have not begun when all ends is left undone.
     """
-    return cast("ThreadPoolExecutor", _Threads(workers, begin, cancels))
+    return cast("ThreadPoolExecutor", _Threads(workers, cancels))
 
 
 class _Threads:
     """What a search asks of a `ThreadPoolExecutor`."""
 
-    def __init__(self, workers: int, begin: Callable[[], None] | None, cancels: bool) -> None:
-        self._workers, self._begin, self._cancels = workers, begin, cancels
+    def __init__(self, workers: int, cancels: bool) -> None:
+        self._workers, self._cancels = workers, cancels
 
     @cached_property
     def _started(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor
 
-        return ThreadPoolExecutor(self._workers, initializer=self._begin)
+        return ThreadPoolExecutor(self._workers)
 
     def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
         """Has one of them do something."""

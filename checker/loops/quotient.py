@@ -43,8 +43,8 @@ LINE = 8
 LOW_BITS = 31
 """How many bits of a remainder stand in its slot's word, beside the low half of the hash and the bit of what is taken."""
 BLOCK = 64
-"""Most candidates whose lines are read before any of them is inserted, while those of as many others are prefetched; the
-value here only names the literal, a power of two (`LineKind.literals`)."""
+"""Most candidates whose lines are read before any of them is inserted, while those of as many others are prefetched, a
+power of two. How many, a literal of this name says for every kind of line (`LineKind.literals`)."""
 RING_WORDS = 8 * BLOCK
 """Words for what was computed of two blocks: lines, words and fields, and which of the known ones count."""
 FULL_LINE, MIXED_LINE = 8, 9

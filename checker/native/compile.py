@@ -170,7 +170,6 @@ def _piece_name(key: str, actions: range) -> str:
 
 def compile_piece(plan: KernelPlan, number: int) -> bytes:
     """A piece of the optimized tier, from the cache if it is there."""
-
     actions = pieces_of(len(plan.instance.actions))[number]
 
     def make() -> bytes:
@@ -386,11 +385,11 @@ class PortableCode:
 
 def portable_code(plan: KernelPlan) -> PortableCode:
     """The optimized kernel of a plan as text; that of the loops is from the cache if it is there."""
+    from acked.checker.native.kernel import optimized_ir
+
     constants = literals(plan.instance.schema.words)
     name = f"{_functions_key(loops.FUNCTIONS, constants)}-loops.ll"
     text = compile_once(name, lambda: _translate(loops.FUNCTIONS, constants).encode()).decode()
-    from acked.checker.native.kernel import optimized_ir
-
     return PortableCode(((optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
 
 

@@ -115,9 +115,9 @@ def fire_ir(plan: KernelPlan, actions: Iterable[int] | None = None) -> str:
     return "\n".join(_fire(plan, index, *steps[index], 1) for index in (range(len(steps)) if actions is None else actions))
 
 
-def optimized_ir(plan: KernelPlan, group: int = FIRE_GROUP) -> str:
+def optimized_ir(plan: KernelPlan) -> str:
     """LLVM IR of the whole kernel as a long search has it; see `successors_ir`."""
-    return "\n".join([vector_ir(plan), successors_ir(plan, group, range(len(plan.instance.actions)))])
+    return "\n".join([vector_ir(plan), successors_ir(plan, FIRE_GROUP, range(len(plan.instance.actions)))])
 
 
 def successors_ir(plan: KernelPlan, group: int, actions: Iterable[int]) -> str:
